@@ -1,0 +1,1 @@
+"""Many steps at once: privacy-loss laws on a grid, composed as polynomials of non-negative balls."""
