@@ -16,7 +16,7 @@ class InvalidParameterError(CertifiedDPError, ValueError):
             shown = "<too long to print>"
         if len(shown) > 80:
             shown = shown[:77] + "..."
-        super().__init__(f"{name} = {shown}: must be {allowed}")
+        super().__init__(f"{name}: must be {allowed}" if value is None else f"{name} = {shown}: must be {allowed}")
         self.name, self.value, self.allowed = name, value, allowed
 
     def __reduce__(self) -> tuple[type, tuple[str, object, str]]:

@@ -1,1 +1,1 @@
-"""Many steps at once: privacy-loss laws on a grid, composed as polynomials of non-negative balls."""
+"""The privacy loss of T steps on a lattice, in balls: certified upper and lower bounds on the true ε."""

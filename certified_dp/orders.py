@@ -1,0 +1,88 @@
+"""The search for a good Rényi order. It only proposes: every order gives a valid bound.
+
+ε(α) is strictly quasiconvex (the paper's Proposition 3), so a minimum bracketed by its neighbours is the minimum,
+and the bracket is widened for as long as the function falls: there is no largest order.
+"""
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+
+#: Orders nearer to 1 than this are not tried: such bounds are beyond any use (ε in the millions).
+_SMALLEST_EXCESS = Fraction(1, 1 << 40)
+
+
+def best_integer_order(objective: Callable[[int], float], max_order: int | None = None) -> int:
+    """Return an integer order ≥ 2 (and ≤ max_order) that minimises a quasiconvex objective.
+
+    Example:
+        >>> best_integer_order(lambda order: (order - 781.3) ** 2), best_integer_order(lambda order: order)
+        (781, 2)
+    """
+    values: dict[int, float] = {}
+
+    def value(order: int) -> float:
+        if order not in values:
+            values[order] = objective(order)
+        return values[order]
+
+    limit = max_order or 1 << 60
+    low, middle, high = 2, 2, min(3, limit)
+    while high < limit and value(high) < value(middle):
+        low, middle, high = middle, high, min(2 * high, limit)
+    while high - low > 2:
+        third = max(1, (high - low) // 3)
+        left, right = low + third, high - third
+        if left == right:
+            left -= 1
+        if value(left) <= value(right):
+            high = right
+        else:
+            low = left
+    return min(range(low, high + 1), key=value)
+
+
+def best_real_order(objective: Callable[[Fraction], float], start: int) -> Fraction:
+    """Return an order > 1 near the minimum of a quasiconvex objective, 4 significant digits of order − 1.
+
+    Args: start: the best integer order; the minimum is sought between its neighbours, or below 3 if it is 2.
+
+    Example:
+        >>> best_real_order(lambda order: (float(order) - 1.152) ** 2, 2)
+        Fraction(144, 125)
+    """
+    middle = Fraction(start - 1)
+    low, high = middle - 1, middle + 1
+    while low <= 0 or objective(1 + low) < objective(1 + middle):
+        if low > 0:
+            middle, high = low, middle
+        low = middle / 2
+        if low < _SMALLEST_EXCESS:
+            return 1 + middle
+    return 1 + _golden_section(objective, low, high)
+
+
+def _golden_section(objective: Callable[[Fraction], float], low: Fraction, high: Fraction) -> Fraction:
+    """Minimise over order − 1 in [low, high], on a logarithmic scale."""
+    a, b = math.log(low), math.log(high)
+    shrink = (math.sqrt(5) - 1) / 2
+
+    def value(x: float) -> float:
+        return objective(1 + _four_digits(math.exp(x)))
+
+    x, y = b - shrink * (b - a), a + shrink * (b - a)
+    at_x, at_y = value(x), value(y)
+    while b - a > 1e-3:
+        if at_x <= at_y:
+            b, y, at_y = y, x, at_x
+            x = b - shrink * (b - a)
+            at_x = value(x)
+        else:
+            a, x, at_x = x, y, at_y
+            y = a + shrink * (b - a)
+            at_y = value(y)
+    return _four_digits(math.exp((a + b) / 2))
+
+
+def _four_digits(x: float) -> Fraction:
+    return Fraction(f"{x:.3e}")
