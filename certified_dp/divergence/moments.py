@@ -126,9 +126,10 @@ def mixed_moment_balls(
     Error of the infinite sum: on |Im x| ≤ d < π/β, |q + pe^Y| ≥ (q + pe^{Re Y})·cos(βd/2), so |G| there is at most
     cos(βd/2)^(1−α−j) e^{d²/2}·G(Re x), and Trefethen and Weideman (2014), Theorem 5.1, bounds the error by η times the
     moment, η = 2cos(βd/2)^(1−α−j) e^{d²/2}/(e^{2πd/step} − 1).
-    Terms left out: (log G)' = −x + γ·zP'(z)/P(z) − (α−1)βw + jβ(1−w) with z = e^{γx}, 0 ≤ zP'/P ≤ K and w increasing
-    in x. So beyond a node x where s = |x| − |γ|K ± (α−1)βw(x) ... is positive, G falls at least like e^{−s·distance}
-    and the terms beyond add up to at most G(x)/(e^{s·step} − 1).
+    Terms left out: (log G)' = −x + γ·zP'(z)/P(z) − (α−1)βw + jβ(1−w), where z = e^{γx}, P(z) = Σ_{k≤K} c_k z^k,
+    0 ≤ zP'/P ≤ K, and w grows with x. So if at a node x the rate (with γ⁺ = max(γ, 0), γ⁻ = max(−γ, 0))
+        r = x − γ⁺K + (α−1)βw − jβ(1−w)  (x > 0),    r = |x| − γ⁻K − (α−1)βw  (x < 0)
+    is positive, G falls outward from x at least like e^{−r·distance}: the nodes beyond add at most G(x)/(e^{r·step}−1).
     Monomials k > K left out: they add at most q^(1−α)·Σ_{k>K} C(α,k) q^(α−k) p^k e^{k(k−1)A/2}, since q + pe^Y ≥ q.
     Assumes: B ≥ 0 and c² ≤ AB (checked).
     Args: gram: (A, B, c), exact.  sampling_probability: Fraction in (0, 1).  order: int ≥ 2.  powers: pairs (i, j).
@@ -161,7 +162,7 @@ def mixed_moment_balls(
         gamma, most = ball(c) / beta, max(j for _, j in powers)
         strip, width = _strip_and_step(float_estimate(beta), order - 1 + most, prec)
         d, step = arb(strip), arb(width)
-        if not beta * d < arb.pi():
+        if not (beta * d < arb.pi() and step > 0):
             raise PrecisionExhaustedError("the strip of analyticity is too narrow")
         tilt = p * ball(-B / 2).exp()
 
@@ -291,13 +292,16 @@ def moment_reference_ball(
             )
 
         def cut(side: int) -> tuple[arb, arb]:
-            edge = arb(math.ceil(math.sqrt(2 * math.log(2) * prec)))
-            while not (outside := tail(edge, side)) < arb(2) ** -prec:  # F ≥ 1, so this is relative accuracy
-                edge += 2 + beta
+            edge = arb(2)
+            while not (outside := tail(edge, side)) < goal:
+                edge += 1 + edge / 4
                 if edge > 1_000_000:
                     raise PrecisionExhaustedError("the tail bounds are not small within reach")
             return edge, outside
 
+        # Where to cut is free: the other quadrature only tells what is negligible.
+        rough = moment_trapezoid_ball(noise_multiplier, p_exact, order, u, prec=24)
+        goal = rough * arb(2) ** -prec
         (right, beyond_right), (left, beyond_left) = cut(1), cut(-1)
         polynomial, tilt = acb_poly(c), p * (-beta * beta / 2).exp()
 
@@ -305,5 +309,13 @@ def moment_reference_ball(
             # Meromorphic: a box that contains a pole gives a non-finite value, whatever the analytic flag says.
             return polynomial((beta * x / 2).exp()) * (-x * x / 2).exp() / (q + tilt * (beta * x).exp()) ** (order - 1)
 
-        inside = finite(acb.integral(integrand, -left, right).real, "the integral") / (2 * arb.pi()).sqrt()
+        inside = (
+            finite(
+                acb.integral(
+                    integrand, -left, right, rel_tol=arb(2) ** -prec, abs_tol=goal, eval_limit=_MAX_NODES
+                ).real,
+                "the integral",
+            )
+            / (2 * arb.pi()).sqrt()
+        )
         return finite(inside.union(inside + beyond_left + beyond_right), "F(u)")
