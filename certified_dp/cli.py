@@ -244,6 +244,9 @@ def main() -> None:
     """Run the command line; every refusal is one line on standard error and exit status 2."""
     try:
         status = cli.main(standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message())
+        sys.exit(2)
     except click.UsageError as error:
         _refuse(error.format_message())
     except click.Abort:

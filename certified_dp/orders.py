@@ -22,24 +22,36 @@ def best_integer_order(objective: Callable[[int], float], max_order: int | None 
     values: dict[int, float] = {}
 
     def value(order: int) -> float:
+        if order < 2 or (max_order is not None and order > max_order):
+            return math.inf
         if order not in values:
             values[order] = objective(order)
         return values[order]
 
-    limit = max_order or 1 << 60
-    low, middle, high = 2, 2, min(3, limit)
-    while high < limit and value(high) < value(middle):
-        low, middle, high = middle, high, min(2 * high, limit)
+    low, middle, high = 1, 2, 3
+    while value(high) < value(middle):
+        low, middle, high = middle, high, 2 * high
+    turn = 0
     while high - low > 2:
-        third = max(1, (high - low) // 3)
-        left, right = low + third, high - third
-        if left == right:
-            left -= 1
-        if value(left) <= value(right):
-            high = right
-        else:
-            low = left
-    return min(range(low, high + 1), key=value)
+        turn += 1
+        probe = _vertex(low, middle, high, value) if turn % 2 else None
+        if probe is None:
+            above = high - middle > middle - low
+            probe = middle + math.ceil(0.382 * (high - middle)) if above else middle - math.ceil(0.382 * (middle - low))
+        keep, other = (middle, probe) if value(middle) <= value(probe) else (probe, middle)
+        low, middle, high = (low, keep, other) if keep < other else (other, keep, high)
+    return middle
+
+
+def _vertex(low: int, middle: int, high: int, value: Callable[[int], float]) -> int | None:
+    """Return the integer nearest the vertex of the parabola through three points, if it is a new inner one."""
+    left, right = value(low) - value(middle), value(high) - value(middle)
+    a, b = middle - low, high - middle
+    curvature = left * b + right * a
+    if not 0 < curvature < math.inf:
+        return None
+    probe = middle + round((left * b * b - right * a * a) / (2 * curvature))
+    return probe if low < probe < high and probe != middle else None
 
 
 def best_real_order(objective: Callable[[Fraction], float], start: int) -> Fraction:

@@ -1,0 +1,5 @@
+"""``python -m certified_dp`` is the command line."""
+
+from certified_dp.cli import main
+
+main()
