@@ -10,8 +10,14 @@ from certified_dp.oracle.verdict import judge
 
 @pytest.mark.parametrize(
     ("claimed", "word", "excess"),
-    [("-1", "unsound", "-3"), ("2", "consistent", "0"), ("5/2", "consistent", "0"), ("3", "consistent", "0")]
-    + [("4", "loose", "1"), ("19999999999/10000000000", "unsound", "-1/10000000000")],
+    [
+        ("-1", "unsound", "-3"),
+        ("19999999999/10000000000", "unsound", "-1/10000000000"),
+        ("2", "consistent", "0"),
+        ("5/2", "consistent", "0"),
+        ("3", "consistent", "0"),
+        ("4", "loose", "1"),
+    ],
 )
 def test_words(claimed: str, word: str, excess: str) -> None:
     """Both ends of the bracket belong to it, and the excess is measured from the nearer end."""
