@@ -1,5 +1,6 @@
 """The command line: reads text exactly, asks the library, prints outward-rounded numbers."""
 
+import importlib
 import json
 import sys
 from collections.abc import Callable, Iterator
@@ -61,7 +62,24 @@ _HOW = (
 _RUN = (*_SIZES, _NOISE, _STEPS, _RUN_FILE)
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+#: Commands that live in modules loaded only when they are asked for: command -> module.
+_LAZY = {"sweep": "certified_dp.cli_paper"}
+
+
+class _LazyGroup(click.Group):
+    """Keeps the start of the everyday commands fast."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted({*super().list_commands(ctx), *_LAZY})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in _LAZY:
+            command: click.Command = getattr(importlib.import_module(_LAZY[cmd_name]), cmd_name)
+            return command
+        return super().get_command(ctx, cmd_name)
+
+
+@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(certified_dp.__version__, prog_name="certified-dp")
 def cli() -> None:
     """Certified privacy bounds for DP-SGD with fixed-size batches under replace adjacency."""
