@@ -1,0 +1,170 @@
+"""Composition: products of lattice laws, repeated squaring, truncation at both ends, coarsening.
+
+Each operation keeps its law on its side. Upper laws: what is dropped is added, as θ-mass, to `dropped`; a spread that
+keeps masses and means raises E f for every convex f, also inside a product of independent non-negative factors.
+Lower laws: a part of a non-negative measure is a lower bound; a hull below a stop-loss curve is one in the increasing
+convex order, which products of independent non-negative factors preserve.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from flint import arb, arb_poly
+
+from certified_dp.composition.hull import hull_law
+from certified_dp.composition.law import LatticeLaw, unit_law
+from certified_dp.enclosure import ball, upper_ball
+from certified_dp.errors import ResourceLimitError
+
+#: Rough memory per coefficient while two laws are multiplied: operands, product, lists of Python objects.
+BYTES_PER_COEFFICIENT = 600
+#: Shorter laws are never coarsened: multiplying them is cheap.
+COARSEN_ABOVE = 1 << 13
+
+Coarsen = Callable[[LatticeLaw], LatticeLaw]
+
+
+def product(a: LatticeLaw, b: LatticeLaw) -> LatticeLaw:
+    """Compose two independent laws on the same lattice step with the same tilt.
+
+    θ-mass is multiplicative, so of the product of (kept + dropped) laws everything but kept·kept has θ-mass at most
+    e_A·(|w_B| + e_B) + |w_A|·e_B.
+    """
+    mass_a, mass_b = a.theta_mass(), b.theta_mass()
+    dropped = upper_ball(a.dropped * (mass_b + b.dropped) + mass_a * b.dropped)
+    return LatticeLaw(a.weights * b.weights, a.offset + b.offset, a.step, a.tilt, dropped)
+
+
+def trim(law: LatticeLaw, share: float) -> LatticeLaw:
+    """Drop coefficients at both ends, about ``share`` of the θ-mass in all, and add their sum to `dropped`.
+
+    Any cut is valid: the sum of the dropped balls is accounted for exactly, whatever ``share`` is.
+    """
+    coefficients = law.weights.coeffs()
+    limit = law.theta_mass() * share / 2
+    low, high, lost = 0, len(coefficients), arb(0)
+    tail = arb(0)
+    while high > 1 and (tail + coefficients[high - 1]).upper() < limit:
+        tail += coefficients[high - 1]
+        high -= 1
+    lost, tail = tail, arb(0)
+    while low < high - 1 and (tail + coefficients[low]).upper() < limit:
+        tail += coefficients[low]
+        low += 1
+    dropped = upper_ball(law.dropped + lost + tail)
+    return replace(law, weights=arb_poly(coefficients[low:high]), offset=law.loss(low), dropped=dropped)
+
+
+def coarsen_up(law: LatticeLaw) -> LatticeLaw:
+    """Double the lattice step of an upper law: spread every odd atom to its two neighbours.
+
+    An atom Q at ratio e^ℓ goes to e^{ℓ−h} and e^{ℓ+h} with the same mass and the same mean of the *ratio* (not of the
+    loss): Q·t/(t+1) and Q/(t+1) with t = e^h. That is a mean-preserving spread, so E f rises for every convex f.
+    Moving atoms to the nearer point, or keeping the mean of the loss, would not be a bound.
+    """
+    coefficients = law.weights.coeffs()
+    t = ball(law.step).exp()
+    tilt_up = ball(law.tilt * law.step).exp()
+    odd = arb_poly(coefficients[1::2])
+    down, up = t / (t + 1) / tilt_up, tilt_up / (t + 1)
+    weights = arb_poly(coefficients[0::2]) + odd * down + (odd * up).left_shift(1)
+    return replace(law, weights=weights, step=2 * law.step)
+
+
+def coarsen_down(law: LatticeLaw) -> LatticeLaw:
+    """Double the lattice step of a lower law: rebuild the hull below its own stop-loss curve.
+
+    For every event E (also a fractional one), γ ↦ P(E) − γ·Q(E) lies below the stop-loss curve of a measure. In each
+    coarse cell the event “above the middle lattice point, and half of that point” is used: a supporting line there.
+    """
+    coefficients = law.weights.coeffs()
+    pairs = len(coefficients) // 2
+    if pairs == 0:
+        return replace(law, step=2 * law.step)
+    q_factor, p_factor = ball(-law.tilt * law.offset).exp(), ball((1 - law.tilt) * law.offset).exp()
+    q_decay, p_decay = ball(-law.tilt * law.step).exp(), ball((1 - law.tilt) * law.step).exp()
+    masses = []
+    for weight in coefficients:
+        masses.append((weight * q_factor, weight * p_factor))
+        q_factor, p_factor = q_factor * q_decay, p_factor * p_decay
+    masses.append((arb(0), arb(0)))
+    above = masses[2 * pairs]
+    lines = []
+    for middle in range(2 * pairs - 1, 0, -2):
+        q, p = masses[middle]
+        lines.append((above[0] + q / 2, above[1] + p / 2))
+        q_even, p_even = masses[middle - 1]
+        above = above[0] + q + q_even, above[1] + p + p_even
+    return hull_law(range(pairs + 1), lines[::-1], above, offset=law.offset, step=2 * law.step, tilt=law.tilt)
+
+
+def compose(
+    parts: Sequence[tuple[LatticeLaw, int]], *, coarsen: Coarsen, drop: float, coarsen_budget: float, memory_limit: int
+) -> LatticeLaw:
+    """Compose independent laws, each ``count`` times, by repeated squaring.
+
+    Any ``drop`` and ``coarsen_budget`` give a valid law of the same side; they only govern tightness and speed.
+
+    Args:
+        parts: laws of one side with the same tilt and step, and how often each is taken (≥ 1).
+        coarsen: `coarsen_up` for upper laws, `coarsen_down` for lower ones.
+        drop: share of the final θ-mass that may be dropped at each doubling.
+        coarsen_budget: see `may_coarsen`.
+        memory_limit: in bytes.
+
+    Raises:
+        ResourceLimitError: a product would need more than ``memory_limit``; it is checked before each product.
+    """
+    total = sum(count for _, count in parts)
+    result, done = unit_law(parts[0][0].step, parts[0][0].tilt), 0
+
+    def multiplied(a: LatticeLaw, b: LatticeLaw, steps: int) -> LatticeLaw:
+        check_memory(len(a) + len(b), memory_limit)
+        return trim(product(a, b), drop * steps / total)
+
+    for law, count in parts:
+        block, steps = law, 1
+        remaining = count
+        while True:
+            if remaining & 1:
+                done += steps
+                result = multiplied(*_on_one_lattice(result, block, coarsen), done)
+            remaining >>= 1
+            if not remaining:
+                break
+            block, steps = multiplied(block, block, 2 * steps), 2 * steps
+            while len(block) > COARSEN_ABOVE and may_coarsen(
+                count, steps, float(law.step), int(2 * block.step / law.step), coarsen_budget
+            ):
+                block = coarsen(block)
+    return result
+
+
+def may_coarsen(count: int, steps: int, first_step: float, scale: int, budget: float) -> bool:
+    """Return whether the count/steps blocks may have their lattice step brought to scale·first_step.
+
+    Each of them then gains a variance of about (new step)²/8; the shares of successive coarsenings are geometric.
+    """
+    return count / steps * (scale * first_step) ** 2 / 8 <= budget / scale
+
+
+def _on_one_lattice(a: LatticeLaw, b: LatticeLaw, coarsen: Coarsen) -> tuple[LatticeLaw, LatticeLaw]:
+    while a.step < b.step:
+        a = coarsen(a)
+    while b.step < a.step:
+        b = coarsen(b)
+    return a, b
+
+
+def check_memory(coefficients: int, memory_limit: int) -> None:
+    """Refuse a product of this many coefficients when it needs more than ``memory_limit`` bytes.
+
+    Raises:
+        ResourceLimitError: with the sizes.
+    """
+    needed = coefficients * BYTES_PER_COEFFICIENT
+    if needed > memory_limit:
+        raise ResourceLimitError(
+            f"a lattice of {coefficients} points needs about {needed >> 20} MiB, more than the limit of "
+            f"{memory_limit >> 20} MiB: allow more memory, a coarser grid_step or a larger relative_slack"
+        )

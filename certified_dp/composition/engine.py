@@ -1,0 +1,110 @@
+"""From phases and a plan to a composed law, and the refinement of the lattice step."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Generic, TypeVar
+
+from certified_dp.composition.compose import check_memory, coarsen_down, coarsen_up, compose
+from certified_dp.composition.grid import Plan, cells, peak_points
+from certified_dp.composition.law import LatticeLaw
+from certified_dp.composition.one_step import Curve, lower_law, upper_law
+from certified_dp.enclosure import working_precision
+from certified_dp.errors import ResourceLimitError
+from certified_dp.parameters import Phase, log_estimate
+
+#: Default accuracy target of the grid methods, relative.
+RELATIVE_SLACK = Fraction(1, 500)
+#: Default memory limit, in bytes.
+MEMORY_LIMIT = 2 << 30
+_MOST_ROUNDS = 8
+
+
+def upper_composition(phases: Sequence[Phase], curve: Curve, chosen: Plan, memory_limit: int) -> LatticeLaw:
+    """Compose the upper laws of all phases.
+
+    Raises:
+        ResourceLimitError: the sizes foreseen need more than ``memory_limit``; raised before any work.
+    """
+    return _composition(phases, curve, chosen, memory_limit, upper=True)
+
+
+def lower_composition(phases: Sequence[Phase], curve: Curve, chosen: Plan, memory_limit: int) -> LatticeLaw:
+    """Compose the lower laws of all phases (raises as `upper_composition`)."""
+    return _composition(phases, curve, chosen, memory_limit, upper=False)
+
+
+def _composition(phases: Sequence[Phase], curve: Curve, chosen: Plan, memory_limit: int, *, upper: bool) -> LatticeLaw:
+    grids = [cells(phase, curve, chosen) for phase in phases]
+    check_memory(peak_points(phases, grids, chosen), memory_limit)
+    one_step, coarsen = (upper_law, coarsen_up) if upper else (lower_law, coarsen_down)
+    parts = [
+        (one_step(phase, curve, grid, chosen.tilt, prec=chosen.prec, working=chosen.working), phase.steps)
+        for phase, grid in zip(phases, grids, strict=True)
+    ]
+    with working_precision(chosen.prec):
+        return compose(
+            parts,
+            coarsen=coarsen,
+            drop=math.exp(chosen.log_drop),
+            coarsen_budget=chosen.coarsen_budget,
+            memory_limit=memory_limit,
+        )
+
+
+_R = TypeVar("_R")
+
+
+@dataclass(frozen=True)
+class Trial(Generic[_R]):
+    """One run of a search over lattice steps: a result, valid on its own, and what the search wants to know of it."""
+
+    result: _R
+    size: float  # what refinement should not move any more: ε, or log δ
+    scale: float  # in units of this
+    lost: float = 0.0  # what truncation adds, relative to the rest
+
+
+def refine_step(run: Callable[[Plan], Trial[_R]], chosen: Plan, relative_slack: Fraction) -> _R:
+    """Divide the lattice step until halving it would move the bound by less than ``relative_slack``.
+
+    A heuristic (the error is taken to be proportional to the square of the step): every run is valid on its own, and
+    the last one is returned. A refinement that memory does not allow is not made.
+
+    Raises:
+        ResourceLimitError: the first, coarsest run is already too large.
+    """
+    slack = float(relative_slack)
+    trial = run(chosen)
+    factor = 2
+    for _ in range(_MOST_ROUNDS):
+        truncated = trial.lost > slack / 20
+        if truncated:
+            chosen = replace(chosen, log_drop=chosen.log_drop - math.log(trial.lost * 1000 / slack))
+        else:
+            chosen = chosen.refined(factor)
+        try:
+            finer = run(chosen)
+        except ResourceLimitError:
+            break
+        halving = 3 * abs(finer.size - trial.size) / (factor**2 - 1) / trial.scale
+        trial = finer
+        if truncated:
+            continue
+        if halving <= slack:
+            break
+        factor = 1 << max(1, min(3, math.ceil(math.log2(1.2 * halving / slack) / 2)))
+    return trial.result
+
+
+def epsilon_trial(result: _R, epsilon: Fraction, lost: float = 0.0) -> Trial[_R]:
+    """Ask for ``relative_slack`` of ε."""
+    size = float(epsilon)
+    return Trial(result, size, max(size, 1e-6), lost)
+
+
+def delta_trial(result: _R, delta: Fraction, lost: float = 0.0) -> Trial[_R]:
+    """Ask for ``relative_slack`` of log(1/δ), or of 1 when that is larger."""
+    size = -log_estimate(delta) if delta > 0 else math.inf
+    return Trial(result, size, max(size, 1.0), lost)

@@ -1,0 +1,271 @@
+"""The float search for tilt, lattice step, cut-offs and precision. Nothing here is trusted: any choice is valid."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from certified_dp.composition.compose import COARSEN_ABOVE, may_coarsen
+from certified_dp.composition.one_step import Cells, Curve
+from certified_dp.enclosure import ball, lower_end, working_precision
+from certified_dp.parameters import Phase, log_estimate
+
+#: Cells at loss x are about |x|·step/(first step·_GROWTH) wide beyond one lattice step: few Φ's in the far tail.
+_GROWTH = 256
+_SQRT2 = math.sqrt(2)
+
+
+def log_normal_tail(x: float) -> float:
+    """Estimate log Φ(−x)."""
+    if x < 25:
+        return math.log(math.erfc(x / _SQRT2) / 2)
+    return -x * x / 2 - math.log(x * math.sqrt(2 * math.pi))
+
+
+def log_add(a: float, b: float) -> float:
+    """Return log(e^a + e^b)."""
+    high, low = max(a, b), min(a, b)
+    return high if low == -math.inf else high + math.log1p(math.exp(low - high))
+
+
+class PairEstimate:
+    """One phase's single pair in floats: log r(z) and the moments of r under Q."""
+
+    def __init__(self, phase: Phase) -> None:
+        """Take logarithms first: p may be tiny and Δ large."""
+        p = phase.sampling_probability
+        self.steps = phase.steps
+        self.log_p = log_estimate(p)
+        self.log_q = log_estimate(1 - p) if p < 1 else -math.inf
+        self.sensitivity = math.exp(log_estimate(phase.sensitivity))
+
+    def log_ratio(self, z: float) -> float:
+        """Estimate log r(z)."""
+        return log_add(self.log_q, self.log_p + self.sensitivity * z - self.sensitivity**2 / 2)
+
+    def tilted(self, order: float) -> tuple[float, list[tuple[float, float]]]:
+        """Estimate log E r^order, and the tilted law: (log r, probability ∝ φ(z)r^order) at nodes of z."""
+        delta = self.sensitivity
+        low, high = -9.0 - max(0.0, delta - 1), order * delta + 9.0
+        count = max(64, min(4000, int((high - low) / min(0.5, 1.0 / delta))))
+        width = (high - low) / count
+        nodes = [low + width * k for k in range(count + 1)]
+        losses = [self.log_ratio(z) for z in nodes]
+        exponents = [order * loss - z * z / 2 for z, loss in zip(nodes, losses, strict=True)]
+        top = max(exponents)
+        densities = [math.exp(e - top) for e in exponents]
+        total = math.fsum(densities)
+        log_moment = top + math.log(total * width / math.sqrt(2 * math.pi))
+        return log_moment, [(loss, d / total) for loss, d in zip(losses, densities, strict=True) if d > 1e-18 * total]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the search found: everything a composition needs besides the phases."""
+
+    tilt: Fraction
+    step: Fraction
+    log_drop: float  # log of the share of the final θ-mass that may be dropped at each doubling
+    steps: int
+    log_delta: float
+    deviation: float  # estimated standard deviation of the composed loss under the tilt, in nats
+    growth: int
+    coarsen_budget: float  # for `compose`: what coarsening may add, a share of what the accuracy allows
+
+    @property
+    def prec(self) -> int:
+        """Precision of the composition: masses down to the dropped ones keep some bits after all the products."""
+        return 56 + self.steps.bit_length() + math.ceil(-self.log_drop / math.log(2))
+
+    @property
+    def working(self) -> int:
+        """Precision of the one-step law: masses are second differences on the grid."""
+        return self.prec + 32 + 2 * max(0, -round(math.log2(self.step)))
+
+    def refined(self, factor: int) -> "Plan":
+        """Divide the lattice step by ``factor``."""
+        return replace(self, step=self.step / factor, growth=self.growth * factor)
+
+
+def _golden_minimum(f: Callable[[float], float], low: float, high: float, rounds: int) -> float:
+    ratio = (math.sqrt(5) - 1) / 2
+    a, b = high - ratio * (high - low), low + ratio * (high - low)
+    fa, fb = f(a), f(b)
+    for _ in range(rounds):
+        if fa < fb:
+            high, b, fb = b, a, fa
+            a = high - ratio * (high - low)
+            fa = f(a)
+        else:
+            low, a, fa = a, b, fb
+            b = low + ratio * (high - low)
+            fb = f(b)
+    return a if fa < fb else b
+
+
+def plan(
+    phases: Sequence[Phase],
+    *,
+    delta: Fraction | None = None,
+    epsilon: Fraction | None = None,
+    relative_slack: Fraction,
+    grid_step: Fraction | None = None,
+) -> Plan:
+    """Choose tilt, step, cut-offs and precision for the given δ (or the given ε)."""
+    pairs = [PairEstimate(phase) for phase in phases]
+
+    def log_moment(order: float) -> float:
+        return math.fsum(pair.steps * pair.tilted(order)[0] for pair in pairs)
+
+    log_delta = log_estimate(delta) if delta is not None else 0.0
+    target = float(epsilon) if epsilon is not None else 0.0
+
+    def objective(log_excess: float) -> float:
+        excess = math.exp(log_excess)
+        order = 1 + excess
+        if delta is not None:
+            return (log_moment(order) - log_delta - math.log(order)) / excess + math.log1p(-1 / order)
+        return log_moment(order) - excess * target - math.log(order) + excess * math.log1p(-1 / order)
+
+    biggest = max(pair.sensitivity for pair in pairs)
+    least, most = math.log(1e-5), math.log(max(4.0, 60.0 / biggest**2 + 400.0 / biggest))
+    best = _golden_minimum(objective, least, most, 24)
+    excess = math.exp(best)
+    value = objective(best)
+    if delta is not None:
+        eps = value
+    else:
+        eps, log_delta = target, min(0.0, value)
+    eps = max(eps, 1e-9)
+
+    tilt_excess = min(1.0, excess)
+    bits = 6 - math.floor(math.log2(tilt_excess))
+    tilt = 1 + Fraction(max(1, round(tilt_excess * 2.0**bits)), 1 << bits)
+    theta = float(tilt)
+
+    order = 1 + excess
+    # spreading adds α·variance/2 to ε, and α(α−1)·variance/2 to log δ
+    allowed = float(relative_slack) * 2 / order * (eps if delta is not None else max(1.0, -log_delta) / excess)
+    if grid_step is None:
+        laws = [(pair.steps, pair.log_q, pair.tilted(order)[1]) for pair in pairs]
+        grid_step = _dyadic_below(_largest_step(laws, allowed))
+    total_moment = variance = 0.0
+    for pair in pairs:
+        moment, law = pair.tilted(theta)
+        mean = math.fsum(x * w for x, w in law)
+        total_moment += pair.steps * moment
+        variance += pair.steps * math.fsum((x - mean) ** 2 * w for x, w in law)
+    # dropped·γ^{1−θ}/(e(θ−1)) should be far below the hinge expectation, about δ
+    log_drop = log_delta + math.log(theta - 1) + (theta - 1) * eps - total_moment - 20.0
+    return Plan(
+        tilt=tilt,
+        step=grid_step,
+        log_drop=max(-3000.0, min(-27.0, log_drop)),
+        steps=sum(phase.steps for phase in phases),
+        log_delta=log_delta,
+        deviation=math.sqrt(variance),
+        growth=_GROWTH,
+        coarsen_budget=allowed / 4,
+    )
+
+
+def _largest_step(laws: Sequence[tuple[int, float, Sequence[tuple[float, float]]]], allowed: float) -> float:
+    """Find h with Σ steps·E min(h²/6, x·h) = allowed, x = log r − log q: what spreading adds to the variance."""
+    low, high = math.log(1e-12), math.log(10.0)
+    for _ in range(30):
+        h = math.exp((low + high) / 2)
+        added = math.fsum(
+            steps * math.fsum(w * min(h * h / 6, (x - log_q) * h) for x, w in law) for steps, log_q, law in laws
+        )
+        low, high = (math.log(h), high) if added < allowed else (low, math.log(h))
+    return math.exp(low)
+
+
+def _dyadic_below(value: float) -> Fraction:
+    """Round down to 5 significant bits."""
+    exponent = math.floor(math.log2(value)) - 4
+    return Fraction(math.floor(value / 2.0**exponent)) * Fraction(2) ** exponent
+
+
+def cells(phase: Phase, curve: Curve, chosen: Plan) -> Cells:
+    """Choose the lattice shift and the cells' ends for one step of a phase.
+
+    The forward ratio is ≥ q and the reversed one ≤ 1/q, where much of the mass may sit: a lattice point goes there.
+    """
+    pair = PairEstimate(phase)
+    total = chosen.log_drop - math.log(8.0 * phase.steps)
+    theta, delta = float(chosen.tilt), pair.sensitivity
+    step, h = chosen.step, float(chosen.step)
+    log_moment, _ = pair.tilted(theta)
+    z = theta * delta
+    while _log_tau(pair, theta, z) > total + log_moment:
+        z += 0.125
+    reach = z - theta * delta
+    highest = pair.log_ratio(z)
+    if phase.sampling_probability < 1:
+        with working_precision(chosen.working):
+            log_q = lower_end(ball(1 - phase.sampling_probability).log())
+        anchor = Fraction(math.floor(log_q * 2**chosen.prec), 1 << chosen.prec)
+    else:
+        anchor = None
+    if curve is Curve.FORWARD:
+        if anchor is None:
+            low, shift = math.floor(pair.log_ratio(delta - reach) / h), Fraction(0)
+        else:
+            low = math.floor(anchor / step)
+            shift = anchor - low * step
+        high = math.ceil((highest - float(shift)) / h)
+    elif curve is Curve.REVERSED:
+        lowest = -pair.log_ratio(max(z, delta + reach))
+        if anchor is None:
+            high, shift = math.ceil(-pair.log_ratio(-reach) / h), Fraction(0)
+        else:
+            high = math.floor(-anchor / step)
+            shift = -anchor - high * step
+        low = math.floor((lowest - float(shift)) / h)
+    else:
+        low, high, shift = (
+            -math.ceil(max(pair.log_ratio(delta + reach), h) / h),
+            max(1, math.ceil(highest / h)),
+            Fraction(0),
+        )
+    return Cells(tuple(_ends(low, max(high, low + 2), chosen.growth)), shift, step)
+
+
+def peak_points(phases: Sequence[Phase], grids: Sequence[Cells], chosen: Plan) -> int:
+    """Foresee the largest number of lattice points that `compose` will multiply at once."""
+    total = sum(phase.steps for phase in phases)
+    spread = 2 * math.sqrt(-2 * chosen.log_drop) * chosen.deviation
+    peak = 0.0
+    for phase, grid in zip(phases, grids, strict=True):
+        one_step = grid.indices[-1] - grid.indices[0]
+        steps, scale = 1, 1
+        while steps <= phase.steps:
+            points = min(steps * one_step, one_step + spread * math.sqrt(steps / total) / float(grid.step)) / scale
+            while points > COARSEN_ABOVE and may_coarsen(
+                phase.steps, steps, float(grid.step), 2 * scale, chosen.coarsen_budget
+            ):
+                scale, points = 2 * scale, points / 2
+            peak = max(peak, 2 * points)
+            steps *= 2
+    return int(peak)
+
+
+def _ends(low: int, high: int, growth: int) -> list[int]:
+    """Return low … high with cells of 1 + |i|//growth lattice steps, and with 0 among them if it is between."""
+    below = [0] if low < 0 else []
+    while below and below[-1] > low:
+        below.append(max(low, below[-1] - 1 - -below[-1] // growth))
+    ends = below[::-1]
+    if not ends:
+        ends = [low]
+    while ends[-1] < high:
+        ends.append(min(high, ends[-1] + 1 + ends[-1] // growth))
+    return ends
+
+
+def _log_tau(pair: PairEstimate, theta: float, z: float) -> float:
+    shifted = theta * pair.log_p + theta * (theta - 1) * pair.sensitivity**2 / 2
+    return (theta - 1) * math.log(2) + log_add(
+        theta * pair.log_q + log_normal_tail(z), shifted + log_normal_tail(z - theta * pair.sensitivity)
+    )
