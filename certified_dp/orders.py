@@ -11,6 +11,9 @@ from fractions import Fraction
 #: Orders nearer to 1 than this are not tried: such bounds are beyond any use (ε in the millions).
 _SMALLEST_EXCESS = Fraction(1, 1 << 40)
 
+#: `scan_integer_orders` tries every order up to this one.
+_SCANNED = 256
+
 
 def best_integer_order(objective: Callable[[int], float], max_order: int | None = None) -> int:
     """Return an integer order ≥ 2 (and ≤ max_order) that minimises a quasiconvex objective.
@@ -41,6 +44,33 @@ def best_integer_order(objective: Callable[[int], float], max_order: int | None 
         keep, other = (middle, probe) if value(middle) <= value(probe) else (probe, middle)
         low, middle, high = (low, keep, other) if keep < other else (other, keep, high)
     return middle
+
+
+def scan_integer_orders(objective: Callable[[int], float], max_order: int | None = None) -> int:
+    """Return an integer order ≥ 2 (and ≤ max_order) with a small objective that need not be quasiconvex.
+
+    Every order up to 256 is tried, then ever wider steps as far as twice the best order found, then every order
+    around the best one.
+
+    Example:
+        >>> scan_integer_orders(lambda order: min((order - 5) ** 2 + 1, abs(order - 233)))
+        233
+    """
+    best, order = 2, 2
+    least = objective(2)
+
+    def consider(order: int) -> None:
+        nonlocal best, least
+        if (max_order is None or order <= max_order) and (value := objective(order)) < least:
+            best, least = order, value
+
+    while order < max(_SCANNED, 2 * best) and (max_order is None or order < max_order):
+        order += max(1, order // (_SCANNED // 2))
+        consider(order)
+    step = best // (_SCANNED // 2)
+    for order in range(max(2, best - step), best + step + 1):
+        consider(order)
+    return best
 
 
 def _vertex(low: int, middle: int, high: int, value: Callable[[int], float]) -> int | None:

@@ -4,12 +4,16 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 
 from flint import arb
 
 from certified_dp.conversion import delta_from_rdp_ball, epsilon_from_rdp_ball
+from certified_dp.divergence.birrell import rdp_birrell_ball
+from certified_dp.divergence.forward_differences import MAX_ORDER
 from certified_dp.divergence.single_pair import rdp_single_pair_ball
 from certified_dp.divergence.theorem1 import rdp_theorem1, rdp_theorem1_estimate
+from certified_dp.divergence.wang import rdp_wang_ball
 from certified_dp.enclosure import (
     float_estimate,
     hull_ball,
@@ -21,7 +25,7 @@ from certified_dp.enclosure import (
 )
 from certified_dp.errors import InvalidParameterError
 from certified_dp.gaussian import rdp_gaussian_ball
-from certified_dp.orders import best_integer_order, best_real_order
+from certified_dp.orders import best_integer_order, best_real_order, scan_integer_orders
 from certified_dp.parameters import Phase
 from certified_dp.result import Bound
 
@@ -34,12 +38,14 @@ class RenyiMethod:
 
     ``rdp(noise_multiplier, sampling_probability, order, accuracy, prec)`` encloses the bound, for p < 1, with
     absolute error about ``accuracy`` where it is not closed-form; ``estimate`` is a float near it, for searches.
+    ``quasiconvex`` tells whether ε(α) is (the paper's Proposition 3), so that a bracketed minimum is the minimum.
     """
 
     name: str
     rdp: Callable[[Fraction, Fraction, Fraction, Fraction, int], arb]
     estimate: Callable[[Fraction, Fraction, Fraction], float]
     real_orders: bool
+    quasiconvex: bool = True
 
 
 def _theorem1(noise_multiplier: Fraction, p: Fraction, order: Fraction, accuracy: Fraction, prec: int) -> arb:
@@ -57,11 +63,28 @@ def _single_pair_estimate(noise_multiplier: Fraction, p: Fraction, order: Fracti
     return float_estimate(rdp_single_pair_ball(noise_multiplier, p, order, prec=prec))
 
 
+def _earlier_method(name: str, one_step: Callable[..., arb]) -> RenyiMethod:
+    """Wrap a bound given at integer orders only, by a formula in closed form."""
+
+    def rdp(noise_multiplier: Fraction, p: Fraction, order: Fraction, accuracy: Fraction, prec: int) -> arb:
+        return one_step(noise_multiplier, p, order.numerator, prec=prec)
+
+    @lru_cache(maxsize=4096)
+    def estimate(noise_multiplier: Fraction, p: Fraction, order: Fraction) -> float:
+        if order > MAX_ORDER:
+            return math.inf
+        return float_estimate(one_step(noise_multiplier, p, order.numerator, prec=64))
+
+    return RenyiMethod(name, rdp, estimate, real_orders=False, quasiconvex=False)
+
+
 RENYI_METHODS = {
     "theorem1": RenyiMethod(
         "theorem1", _theorem1, lambda sigma, p, order: rdp_theorem1_estimate(sigma, p, order.numerator), False
     ),
     "single_pair_renyi": RenyiMethod("single_pair_renyi", _single_pair, _single_pair_estimate, True),
+    "wang": _earlier_method("wang", rdp_wang_ball),
+    "birrell": _earlier_method("birrell", rdp_birrell_ball),
 }
 
 
@@ -172,7 +195,7 @@ def _best_order_bound(
             return float_estimate(value.log() if logarithmic else value)
 
     notes: list[str] = []
-    integer = best_integer_order(objective, search.max_order)
+    integer = (best_integer_order if method.quasiconvex else scan_integer_orders)(objective, search.max_order)
     order = Fraction(integer)
     if search.orders == "real" and method.real_orders:
         order = best_real_order(objective, integer)
