@@ -1,12 +1,13 @@
 """The one-step Rényi bound of Birrell et al. 2024, for comparison: a Taylor expansion in p with a remainder bound."""
 
-from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
+from itertools import pairwise
 from math import comb, factorial, prod
 
 from flint import arb
 
-from certified_dp.divergence.forward_differences import absolute_moment_bounds
+from certified_dp.divergence.forward_differences import MAX_ORDER, absolute_moment_bounds, table_size
 from certified_dp.enclosure import ball, finite, working_precision
 
 #: The orders m of the expansion that are tried.
@@ -56,12 +57,12 @@ def rdp_birrell_expansion_ball(
     """
     p, alpha = sampling_probability, order
     with working_precision(prec + 2 * order.bit_length() + 20):
-        bounds = absolute_moment_bounds(noise_multiplier, alpha + m, prec=prec)
+        bounds = absolute_moment_bounds(noise_multiplier, m, prec=prec)
         half = ball(2 / noise_multiplier**2)  # Δ²/2
         excess = ball(p * p * alpha * (alpha - 1)) * half.exp() * half.expm1()
         for k in range(3, m):
             excess += bounds[k] * ball(p**k / factorial(k) * _coefficient(alpha, k))
-        excess += ball(p**m / factorial(m)) * _remainder(bounds, p, alpha, m)
+        excess += ball(p**m / factorial(m)) * _remainder(noise_multiplier, p, alpha, m, prec)
         return finite(excess.log1p() / (alpha - 1), "Birrell et al.'s bound")
 
 
@@ -75,26 +76,31 @@ def _coefficient(alpha: int, k: int) -> Fraction:
     return total * (alpha - 1) * Fraction(alpha) ** (k - 1)
 
 
-def _remainder(bounds: Sequence[arb], p: Fraction, alpha: int, m: int) -> arb:
-    """Enclose R_m·m!/p^m, where R_m bounds the remainder of the expansion and bounds[k] = B_k."""
-    total, q, p_ball = arb(0), ball(1 - p), ball(p)
+def _remainder(noise_multiplier: Fraction, p: Fraction, alpha: int, m: int, prec: int) -> arb:
+    """Enclose R_m·m!/p^m, where R_m bounds the remainder of the expansion."""
+    total, q = arb(0), ball(1 - p)
+    moments = _remainder_moments(noise_multiplier, p, m, min(table_size(alpha), MAX_ORDER), prec)
     for j in range(min(m, alpha) + 1):
         products = prod(alpha - i for i in range(j)) * prod(alpha + i - 1 for i in range(m - j))
-        moment = _remainder_moment(bounds, p_ball, alpha - j, m)
-        total += comb(m, j) * products * moment / q ** (alpha + m - j - 1)
+        total += comb(m, j) * products * moments[alpha - j] / q ** (alpha + m - j - 1)
     return total
 
 
-def _remainder_moment(bounds: Sequence[arb], p: arb, rest: int, m: int) -> arb:
-    """Enclose I_j at α − j = rest ≥ 0: B_m if rest = 0, else B_m + Σ_{l=0}^{rest} p^l B_{l+m} Π_{i<l} (rest−i)/(m+l−i).
+@lru_cache(maxsize=64)
+def _remainder_moments(noise_multiplier: Fraction, p: Fraction, m: int, size: int, prec: int) -> tuple[arb, ...]:
+    """Enclose I_j for α − j = n = 0, ..., size: B_m if n = 0, else B_m + Σ_{l=0}^n p^l B_{l+m} Π_{i<l} (n−i)/(m+l−i).
 
-    The term l = 0 repeats B_m, as the authors' published program has it; it only enlarges the bound.
+    The term l = 0 repeats B_m, as the authors' published program has it; it only enlarges the bound. The product is
+    C(n,l)/C(m+l,l), so all n come at once from the table of repeated sums that turns a_l into Σ_l C(n,l) a_l.
     """
-    total = bounds[m]
-    if rest == 0:
-        return total
-    weight = arb(1)
-    for i in range(rest + 1):
-        total += weight * bounds[i + m]
-        weight = weight * p * (rest - i) / (m + i + 1)
-    return total
+    with working_precision(prec + 2 * size.bit_length() + 20):
+        bounds = absolute_moment_bounds(noise_multiplier, size + m, prec=prec + 2 * size.bit_length())
+        row, weight = [], arb(1)  # a_l, and p^l/C(m+l,l)
+        for l in range(size + 1):  # noqa: E741 -- the source's index
+            row.append(weight * bounds[l + m])
+            weight = weight * ball(p) * (l + 1) / (m + l + 1)
+        moments = [bounds[m]]
+        for _ in range(size):
+            row = [left + right for left, right in pairwise(row)]
+            moments.append(bounds[m] + row[0])
+        return tuple(moments)

@@ -1,12 +1,14 @@
 """Upper bounds κ of |J''| on an interval of u (spec, section 2, (38)-(45)), for branch and bound.
 
-J(u) = log F(u)/(α−1), so J'' = (F''/F − (F'/F)²)/(α−1). Everything is increasing in u, so the right end counts.
+J(u) = log F(u)/(α−1), so J'' = (F''/F − (F'/F)²)/(α−1). F ≥ 1, because α > 1 makes it a moment of a density ratio.
 """
 
 import math
+from collections.abc import Collection
 from fractions import Fraction
+from operator import mul
 
-from flint import arb, arb_poly
+from flint import arb
 
 from certified_dp.divergence.derivatives import (
     MixedPolynomial,
@@ -18,39 +20,48 @@ from certified_dp.enclosure import ball, upper_end, working_precision
 from certified_dp.parameters import log_estimate
 
 
-def mixed_moment_bound(
+def mixed_moment_bounds(
     noise_multiplier: Fraction,
     sampling_probability: Fraction,
     order: int,
-    i: int,
-    j: int,
+    powers: Collection[tuple[int, int]],
+    left: Fraction,
     right: Fraction,
     *,
     prec: int,
-) -> arb:
-    """Bound E[v^i w^j h] from above for every u in [0, right] (42).
+) -> dict[tuple[int, int], arb]:
+    """Bound E[v^i w^j h] from above for every u in [left, right], for each (i, j) in ``powers``.
 
-    Guarantee: every point of the ball is ≥ the moment, up to the ball's own rounding: use its upper end.
-    Source: spec, (42), with s = i + k and t_s = C(α−i, s−i) q^(α−s) p^s e^{s(s−1)Δ²/2} pulled out:
-        Σ_s t_s·min{ q^(1−α−j) p^j e^{Δ²·right·j(s+j−1)},  p^(1−α) e^{Δ²·right·(α−1)(α−s)} }
-    from w^j (q+pe^Y)^(1−α) = (pe^Y)^j (q+pe^Y)^(1−α−j) and q + pe^Y ≥ q or ≥ pe^Y. Both exponents are ≥ 0, so they
-    grow with u. The first is the smaller one for small s; whatever s the switch happens at, the bound is valid.
-    Args: noise_multiplier: Fraction > 0.  sampling_probability: Fraction in (0, 1).  order: int ≥ 2.  i: 0, 1 or 2.
-        j: int ≥ 0.  right: Fraction in (0, 1/2].  prec: bits.
+    Guarantee: the upper end of each ball is ≥ the moment.
+    Source: spec, (42), sharpened. v^i h is a polynomial in e^X, so the moment is a sum over s = i, ..., α of
+        C(α−i, s−i) q^(α−s) p^s E[e^{sX} (pe^Y)^j (q+pe^Y)^(1−α−j)],
+    and for any 1−α ≤ t ≤ j, because q + pe^Y is ≥ pe^Y (used j−t times) and ≥ q (used α−1+t times),
+        (pe^Y)^j (q+pe^Y)^(1−α−j) ≤ (pe^Y)^t q^(1−α−t),     E[e^{sX+tY}] = e^{s(s−1)Δ²/2 + uΔ²t(s+t−1)}.
+    The paper takes the smaller of t = j and t = 1−α. Here t is the best multiple of 1/4: its exponent
+    t·log(p/q) + rightΔ²t(s+t−1) is a parabola in t. In u the exponent is linear: the end that makes it larger counts.
+    Args: noise_multiplier: Fraction > 0.  sampling_probability: Fraction in (0, 1).  order: int ≥ 2.
+        powers: pairs (i, j) with i ≤ 2, j ≥ 0.  left < right: Fractions in [0, 1/2].  prec: bits.
     """
     p, square = sampling_probability, 4 / noise_multiplier**2
-    reach, power = square * right, order - 1 + j
-    balance = order * (order - 1) - j * (j - 1)
-    switch = Fraction(log_estimate((1 - p) / p)) / reach + Fraction(balance, power)  # untrusted
-    first = 1 + min(max(math.floor(switch), -1), order)
+    # The parabola's lowest point is at t = balance − s/2; untrusted, it only chooses t.
+    balance = (Fraction(log_estimate((1 - p) / p)) / (square * right) + 1) / 2
+    first_four_t = math.floor(4 * balance)
     with working_precision(prec):
-        weights = thinned(binomial_weights(square, p, order, prec), order, i)
-        success, grow = ball(p), ball(reach)
-        low = success**j * ball(1 - p) ** -power * (j * (j - 1) * grow).exp()
-        low *= arb_poly(weights[:first])((j * grow).exp())
-        high = success ** (1 - order) * ((order - 1) * (order - first) * grow).exp()
-        high *= arb_poly(weights[first:])((-(order - 1) * grow).exp())
-        return low + high
+        weights = binomial_weights(square, p, order, prec)
+        thin = {i: thinned(weights, order, i) for i, _ in powers}
+        base, log_odds = ball(1 - p) ** (1 - order), ball(p / (1 - p)).log() / 4
+        reach = {True: ball(square * right / 16), False: ball(square * left / 16)}
+        known: dict[tuple[int, int], arb] = {}
+
+        def factor(s: int, j: int) -> arb:
+            four_t = min(max(first_four_t - 2 * s, 4 - 4 * order), 4 * j)
+            if (s, four_t) not in known:
+                growth = four_t * (4 * s + four_t - 4)  # 16·t(s+t−1)
+                known[s, four_t] = base * (log_odds * four_t + reach[growth > 0] * growth).exp()
+            return known[s, four_t]
+
+        factors = {j: [factor(s, j) for s in range(order + 1)] for _, j in powers}
+        return {(i, j): sum(map(mul, thin[i], factors[j]), arb(0)) for i, j in powers}
 
 
 def _absolute_bound(polynomial: MixedPolynomial, moments: dict[tuple[int, int], arb]) -> arb:
@@ -61,24 +72,27 @@ def _absolute_bound(polynomial: MixedPolynomial, moments: dict[tuple[int, int], 
 
 
 def derivative_bounds(
-    noise_multiplier: Fraction, sampling_probability: Fraction, order: int, right: Fraction, *, prec: int
+    noise_multiplier: Fraction,
+    sampling_probability: Fraction,
+    order: int,
+    left: Fraction,
+    right: Fraction,
+    *,
+    prec: int,
 ) -> tuple[arb, arb]:
-    """Bound |F'| and |F''| from above on [0, right].
+    """Bound |F'| and |F''| from above on [left, right].
 
     Guarantee: the upper ends are bounds.
     Source: spec, (39) and (40), sharpened: the paper adds all terms of (17) and (18) with their absolute values; here
         the positive and the negative terms are added apart and the larger sum taken (|a − b| ≤ max(a, b), a, b ≥ 0).
-    Args: as `mixed_moment_bound`.
+    Args: as `mixed_moment_bounds`.
     """
     first, second = first_derivative_polynomial(order), second_derivative_polynomial(order)
-    square = 4 / noise_multiplier**2
-    moments = {
-        (i, j): mixed_moment_bound(noise_multiplier, sampling_probability, order, i, j, right, prec=prec)
-        for i, j in {*first, *second}
-    }
+    moments = mixed_moment_bounds(noise_multiplier, sampling_probability, order, [*second], left, right, prec=prec)
     with working_precision(prec):
-        scale = ball(square) * order * (order - 1)
-        return scale * _absolute_bound(first, moments), scale * ball(square) * _absolute_bound(second, moments)
+        square = ball(4 / noise_multiplier**2)
+        scale = square * order * (order - 1)
+        return scale * _absolute_bound(first, moments), scale * square * _absolute_bound(second, moments)
 
 
 def curvature_bound_uniform(noise_multiplier: Fraction, order: int) -> Fraction:
@@ -95,21 +109,27 @@ def curvature_bound_uniform(noise_multiplier: Fraction, order: int) -> Fraction:
 
 
 def curvature_bound(
-    noise_multiplier: Fraction, sampling_probability: Fraction, order: int, right: Fraction, *, prec: int = 64
+    noise_multiplier: Fraction,
+    sampling_probability: Fraction,
+    order: int,
+    left: Fraction,
+    right: Fraction,
+    *,
+    prec: int = 64,
 ) -> Fraction:
-    """Bound max |J''(u)| over 0 ≤ u ≤ right: κ = min(κ₁, κ₂).
+    """Bound max |J''(u)| over left ≤ u ≤ right: κ = min(κ₁, κ₂).
 
-    Guarantee: κ ≥ |J''(u)| for every u in [0, right] (so for every interval that ends there).
+    Guarantee: κ ≥ |J''(u)| for every u in [left, right].
     Source: spec, (41): κ₁ = (|F''| + |F'|²)/(α−1) as F ≥ 1, with `derivative_bounds`; (45): `curvature_bound_uniform`.
     Args: noise_multiplier: Fraction > 0.  sampling_probability: Fraction in (0, 1).  order: int ≥ 2.
-        right: Fraction in (0, 1/2].  prec: bits (changes tightness, never validity).
+        left < right: Fractions in [0, 1/2].  prec: bits (changes tightness, never validity).
 
-    >>> k = [curvature_bound(Fraction(2), Fraction(1, 100), 5, Fraction(1, n)) for n in (8, 2)]
+    >>> k = [curvature_bound(Fraction(2), Fraction(1, 100), 5, Fraction(0), Fraction(1, n)) for n in (8, 2)]
     >>> k[0] < k[1] < curvature_bound_uniform(Fraction(2), 5)
     True
     """
     uniform = curvature_bound_uniform(noise_multiplier, order)
-    first, second = derivative_bounds(noise_multiplier, sampling_probability, order, right, prec=prec)
+    first, second = derivative_bounds(noise_multiplier, sampling_probability, order, left, right, prec=prec)
     with working_precision(prec):
         local = (second + first**2) / (order - 1)
         return upper_end(local.min(ball(uniform))) if local.is_finite() else uniform

@@ -37,10 +37,19 @@ def absolute_moment_bounds(noise_multiplier: Fraction, largest: int, *, prec: in
     """
     if largest > _LARGEST_MOMENT:
         raise ResourceLimitError(f"moment {largest} of the likelihood ratio: at most {_LARGEST_MOMENT} are tabulated")
+    return _table(noise_multiplier, table_size(largest), -(-prec // 64) * 64)
+
+
+def table_size(largest: int) -> int:
+    """Round up the size of a table, so that few are made; always even.
+
+    >>> table_size(20), table_size(256)
+    (32, 362)
+    """
     size = 32
-    while size <= largest:
-        size += size // 2
-    return _table(noise_multiplier, size, -(-prec // 64) * 64)
+    while size < largest:
+        size += size // 4 * 2
+    return size
 
 
 @lru_cache(maxsize=32)
