@@ -25,39 +25,43 @@ def mixed_moment_bounds(
     sampling_probability: Fraction,
     order: int,
     powers: Collection[tuple[int, int]],
-    left: Fraction,
     right: Fraction,
     *,
     prec: int,
 ) -> dict[tuple[int, int], arb]:
-    """Bound E[v^i w^j h] from above for every u in [left, right], for each (i, j) in ``powers``.
+    """Bound E[v^i w^j h] from above for every u in [0, right], for each (i, j) in ``powers``.
 
     Guarantee: the upper end of each ball is ≥ the moment.
     Source: spec, (42), sharpened. v^i h is a polynomial in e^X, so the moment is a sum over s = i, ..., α of
         C(α−i, s−i) q^(α−s) p^s E[e^{sX} (pe^Y)^j (q+pe^Y)^(1−α−j)],
     and for any 1−α ≤ t ≤ j, because q + pe^Y is ≥ pe^Y (used j−t times) and ≥ q (used α−1+t times),
         (pe^Y)^j (q+pe^Y)^(1−α−j) ≤ (pe^Y)^t q^(1−α−t),     E[e^{sX+tY}] = e^{s(s−1)Δ²/2 + uΔ²t(s+t−1)}.
-    The paper takes the smaller of t = j and t = 1−α. Here t is the best multiple of 1/4: its exponent
-    t·log(p/q) + rightΔ²t(s+t−1) is a parabola in t. In u the exponent is linear: the end that makes it larger counts.
+    The paper takes the smaller of t = j and t = 1−α. Here t is about the best multiple of 1/4. The exponent is linear
+    in u, so an end of [0, right] counts: right where t(s+t−1) ≥ 0, and then it is a parabola in t. The choice keeps t
+    out of the gap between 0 and 1−s, where t(s+t−1) < 0 and the smallest value is at an end of the gap.
     Args: noise_multiplier: Fraction > 0.  sampling_probability: Fraction in (0, 1).  order: int ≥ 2.
-        powers: pairs (i, j) with i ≤ 2, j ≥ 0.  left < right: Fractions in [0, 1/2].  prec: bits.
+        powers: pairs (i, j) with i ≤ 2, j ≥ 0.  right: Fraction in (0, 1/2].  prec: bits.
     """
     p, square = sampling_probability, 4 / noise_multiplier**2
     # The parabola's lowest point is at t = balance − s/2; untrusted, it only chooses t.
     balance = (Fraction(log_estimate((1 - p) / p)) / (square * right) + 1) / 2
-    first_four_t = math.floor(4 * balance)
+    first_four_t = math.floor(4 * balance + Fraction(1, 2))
     with working_precision(prec):
         weights = binomial_weights(square, p, order, prec)
         thin = {i: thinned(weights, order, i) for i, _ in powers}
         base, log_odds = ball(1 - p) ** (1 - order), ball(p / (1 - p)).log() / 4
-        reach = {True: ball(square * right / 16), False: ball(square * left / 16)}
+        reach = ball(square * right / 16)
         known: dict[tuple[int, int], arb] = {}
 
         def factor(s: int, j: int) -> arb:
-            four_t = min(max(first_four_t - 2 * s, 4 - 4 * order), 4 * j)
+            four_t = first_four_t - 2 * s
+            gap = sorted((0, 4 - 4 * s))
+            if gap[0] < four_t < gap[1]:
+                four_t = gap[2 * p <= 1]
+            four_t = min(max(four_t, 4 - 4 * order), 4 * j)
             if (s, four_t) not in known:
-                growth = four_t * (4 * s + four_t - 4)  # 16·t(s+t−1)
-                known[s, four_t] = base * (log_odds * four_t + reach[growth > 0] * growth).exp()
+                growth = four_t * (4 * s + four_t - 4)  # 16·t(s+t−1); where it is < 0, u = 0 counts
+                known[s, four_t] = base * (log_odds * four_t + reach * max(growth, 0)).exp()
             return known[s, four_t]
 
         factors = {j: [factor(s, j) for s in range(order + 1)] for _, j in powers}
@@ -75,12 +79,11 @@ def derivative_bounds(
     noise_multiplier: Fraction,
     sampling_probability: Fraction,
     order: int,
-    left: Fraction,
     right: Fraction,
     *,
     prec: int,
 ) -> tuple[arb, arb]:
-    """Bound |F'| and |F''| from above on [left, right].
+    """Bound |F'| and |F''| from above on [0, right].
 
     Guarantee: the upper ends are bounds.
     Source: spec, (39) and (40), sharpened: the paper adds all terms of (17) and (18) with their absolute values; here
@@ -88,7 +91,7 @@ def derivative_bounds(
     Args: as `mixed_moment_bounds`.
     """
     first, second = first_derivative_polynomial(order), second_derivative_polynomial(order)
-    moments = mixed_moment_bounds(noise_multiplier, sampling_probability, order, [*second], left, right, prec=prec)
+    moments = mixed_moment_bounds(noise_multiplier, sampling_probability, order, [*second], right, prec=prec)
     with working_precision(prec):
         square = ball(4 / noise_multiplier**2)
         scale = square * order * (order - 1)
@@ -112,24 +115,23 @@ def curvature_bound(
     noise_multiplier: Fraction,
     sampling_probability: Fraction,
     order: int,
-    left: Fraction,
     right: Fraction,
     *,
     prec: int = 64,
 ) -> Fraction:
-    """Bound max |J''(u)| over left ≤ u ≤ right: κ = min(κ₁, κ₂).
+    """Bound max |J''(u)| over 0 ≤ u ≤ right: κ = min(κ₁, κ₂).
 
-    Guarantee: κ ≥ |J''(u)| for every u in [left, right].
+    Guarantee: κ ≥ |J''(u)| for every u in [0, right].
     Source: spec, (41): κ₁ = (|F''| + |F'|²)/(α−1) as F ≥ 1, with `derivative_bounds`; (45): `curvature_bound_uniform`.
     Args: noise_multiplier: Fraction > 0.  sampling_probability: Fraction in (0, 1).  order: int ≥ 2.
-        left < right: Fractions in [0, 1/2].  prec: bits (changes tightness, never validity).
+        right: Fraction in (0, 1/2].  prec: bits (changes tightness, never validity).
 
-    >>> k = [curvature_bound(Fraction(2), Fraction(1, 100), 5, Fraction(0), Fraction(1, n)) for n in (8, 2)]
+    >>> k = [curvature_bound(Fraction(2), Fraction(1, 100), 5, Fraction(1, n)) for n in (8, 2)]
     >>> k[0] < k[1] < curvature_bound_uniform(Fraction(2), 5)
     True
     """
     uniform = curvature_bound_uniform(noise_multiplier, order)
-    first, second = derivative_bounds(noise_multiplier, sampling_probability, order, left, right, prec=prec)
+    first, second = derivative_bounds(noise_multiplier, sampling_probability, order, right, prec=prec)
     with working_precision(prec):
         local = (second + first**2) / (order - 1)
         return upper_end(local.min(ball(uniform))) if local.is_finite() else uniform

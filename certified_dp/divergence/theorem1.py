@@ -180,15 +180,15 @@ def rdp_theorem1(
         key = key_bound(left_upper, right_upper, curvature, right - left)
         return -key, left, Cell(left, right, left_upper, right_upper, curvature, key)
 
-    heap = [cell(Fraction(0), _HALF, curvature_bound(sigma, p, order, Fraction(0), _HALF))]
+    heap = [cell(Fraction(0), _HALF, curvature_bound(sigma, p, order, _HALF))]
     while heap[0][2].key - best[0] > accuracy:
         if len(points) >= _MAX_EVALUATIONS:
             raise PrecisionExhaustedError(f"branch and bound at order {order}: {_MAX_EVALUATIONS} evaluations used")
         whole = heapq.heappop(heap)[2]
         middle = (whole.left + whole.right) / 2
         upper_at(middle)
-        # The curvature bound is set by the right end, so the right half keeps the one of the whole.
-        heapq.heappush(heap, cell(whole.left, middle, curvature_bound(sigma, p, order, whole.left, middle)))
+        # The curvature bound depends on the right end only, so the right half keeps the one of the whole.
+        heapq.heappush(heap, cell(whole.left, middle, curvature_bound(sigma, p, order, middle)))
         heapq.heappush(heap, cell(middle, whole.right, whole.curvature))
     cells = tuple(sorted((entry[2] for entry in heap), key=lambda item: item.left))
     return result(heap[0][2].key, "branch and bound", cells)
