@@ -1,10 +1,14 @@
 """The table of methods: each bounds ε at δ and δ at ε for a run in canonical form."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypedDict
 
+from certified_dp.composition.engine import MEMORY_LIMIT, RELATIVE_SLACK
+from certified_dp.composition.kl_hinge import kl_hinge_delta, kl_hinge_epsilon
 from certified_dp.conversion import CONVERSIONS
 from certified_dp.errors import InvalidParameterError
 from certified_dp.parameters import Number, Phase, exact_integer, exact_positive
@@ -18,6 +22,18 @@ class Options:
 
     digits: int
     search: OrderSearch
+    relative_slack: Fraction
+    memory_limit: int
+
+    @property
+    def grid(self) -> GridOptions:
+        """The keyword arguments of the grid methods."""
+        return {"relative_slack": self.relative_slack, "memory_limit": self.memory_limit}
+
+
+class GridOptions(TypedDict):
+    """What the grid methods take beside the question."""
+
     relative_slack: Fraction
     memory_limit: int
 
@@ -39,8 +55,8 @@ def read_options(
     orders: str = "real",
     max_order: Number | None = None,
     conversion: str = "balle",
-    relative_slack: Number = Fraction(1, 500),
-    memory_limit: Number = 2 << 30,
+    relative_slack: Number = RELATIVE_SLACK,
+    memory_limit: Number = MEMORY_LIMIT,
 ) -> Options:
     """Validate the options that every question takes.
 
@@ -84,4 +100,15 @@ def _renyi(name: str) -> dict[Quantity, Question]:
     }
 
 
-METHODS: dict[str, dict[Quantity, Question]] = {name: _renyi(name) for name in RENYI_METHODS}
+def _kl_hinge_epsilon(phases: Sequence[Phase], delta: Fraction, options: Options) -> Bound:
+    return Bound(kl_hinge_epsilon(phases, delta, **options.grid).epsilon)
+
+
+def _kl_hinge_delta(phases: Sequence[Phase], epsilon: Fraction, options: Options) -> Bound:
+    return Bound(kl_hinge_delta(phases, epsilon, **options.grid).delta)
+
+
+METHODS: dict[str, dict[Quantity, Question]] = {
+    **{name: _renyi(name) for name in RENYI_METHODS},
+    "kl_hinge": {"epsilon": _kl_hinge_epsilon, "delta": _kl_hinge_delta},
+}
