@@ -34,7 +34,7 @@ def rdp_single_pair_ball(
 
     Example:
         >>> rdp_single_pair_ball(Fraction(2), Fraction(1, 100), Fraction(5), prec=64).str(6, radius=False)
-        '0.000473036'
+        '0.000468667'
     """
     with working_precision(prec):
         if order.denominator == 1 and order <= _LARGEST_CLOSED_FORM:
