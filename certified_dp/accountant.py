@@ -59,7 +59,7 @@ def delta(run: Run, epsilon: Number, *, method: str = "best", **options: Unpack[
         >>> from certified_dp import DPSGD
         >>> run = DPSGD(sampling_probability="0.01", noise_multiplier=2, steps=8000)
         >>> print(delta(run, 7, method="single_pair_renyi", orders="integer"))
-        δ ≤ 1.84704e-07 (ε = 7, replace adjacency, single_pair_renyi at order 5)
+        δ ≤ 1.84677e-07 (ε = 7, replace adjacency, single_pair_renyi at order 5)
     """
     return _answer("delta", as_phases(run), exact_epsilon(epsilon), method, read_options(**options))
 
