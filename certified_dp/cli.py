@@ -63,7 +63,11 @@ _RUN = (*_SIZES, _NOISE, _STEPS, _RUN_FILE)
 
 
 #: Commands that live in modules loaded only when they are asked for: command -> module.
-_LAZY = {"sweep": "certified_dp.cli_paper"}
+_LAZY = {
+    "compare": "certified_dp.cli_compare",
+    "limits": "certified_dp.cli_compare",
+    "sweep": "certified_dp.cli_paper",
+}
 
 
 class _LazyGroup(click.Group):
