@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from certified_dp.errors import InvalidParameterError
 from certified_dp.methods import METHODS, read_options
-from certified_dp.parameters import DPSGD, exact, exact_delta, exact_epsilon, exact_integer, exact_order
+from certified_dp.parameters import DPSGD, Number, exact, exact_delta, exact_epsilon, exact_integer, exact_order
 from certified_dp.renyi import RENYI_METHODS
 from certified_dp.result import decimal_exact
 
@@ -27,7 +27,8 @@ RUN_KEYS = ("dataset_size", "batch_size", "sampling_probability", "noise_multipl
 GIVEN_KEYS = ("delta", "epsilon", "order")
 OPTION_KEYS = ("digits", "orders", "max_order", "conversion", "relative_slack", "memory_limit")
 _KEYS = (*RUN_KEYS, *GIVEN_KEYS, "method", *OPTION_KEYS)
-_MOST_SETTINGS = 10**7
+_MOST_SETTINGS = 10**6
+_MOST_VALUES = 10**5
 
 
 def read_grid(path: Path) -> list[Setting]:
@@ -119,22 +120,22 @@ def _axis(key: str, value: Any) -> list[str]:
 
 
 def _range(key: str, value: dict[str, Any]) -> list[str]:
-    allowed = "a range {start, stop, step} or {start, stop, factor}, rising, of at most 1e7 values"
+    allowed = "a range {start, stop, step} or {start, stop, factor}, rising, of at most 100000 values"
     kind = next((name for name in ("step", "factor") if set(value) == {"start", "stop", name}), None)
     if kind is None:
         raise InvalidParameterError(key, value, allowed)
     start, stop, by = (exact(f"{key}.{name}", value[name]) for name in ("start", "stop", kind))
     advance: Callable[[Fraction], Fraction] = (lambda x: x + by) if kind == "step" else (lambda x: x * by)
-    values: list[str] = []
+    values: list[Fraction] = []
     while start <= stop:
         following = advance(start)
-        if following <= start or len(values) == _MOST_SETTINGS:
+        if following <= start or len(values) == _MOST_VALUES:
             raise InvalidParameterError(key, value, allowed)
-        values.append(decimal_exact(start))
+        values.append(start)
         start = following
     if not values:
         raise InvalidParameterError(key, value, allowed)
-    return values
+    return [decimal_exact(x) for x in values]
 
 
 def _check_value(key: str, value: str, asks_rdp: bool) -> None:
@@ -142,7 +143,8 @@ def _check_value(key: str, value: str, asks_rdp: bool) -> None:
     if key in ("dataset_size", "batch_size"):
         exact_integer(key, value, 1, "an integer ≥ 1")
     elif key in RUN_KEYS:
-        DPSGD(**{"sampling_probability": 1, "noise_multiplier": 1, "steps": 1, key: value})
+        harmless: dict[str, Number] = {"sampling_probability": 1, "noise_multiplier": 1, "steps": 1}
+        DPSGD(**{**harmless, key: value})
     elif key in GIVEN_KEYS:
         {"delta": exact_delta, "epsilon": exact_epsilon, "order": exact_order}[key](value)
     elif key == "method":
@@ -152,4 +154,4 @@ def _check_value(key: str, value: str, asks_rdp: bool) -> None:
     elif asks_rdp and key != "digits":
         raise InvalidParameterError(key, value, "left out when order is given")
     else:
-        read_options(**{key: value})  # type: ignore[misc]
+        read_options(**{key: value})

@@ -120,7 +120,7 @@ def sweep(
         >>> with ThreadPoolExecutor() as executor:
         ...     rows = sweep(expand({**grid, "method": "single_pair_renyi"}), executor=executor)
         >>> [(row["steps"], row["upper"]) for row in rows]
-        [('250', '1.76527'), ('500', '1.98507')]
+        [('250', '1.70108'), ('500', '1.96857')]
     """
     report = progress or (lambda done, total: None)
     with RowLog(log, _name_of_work(settings, task)) if log else nullcontext() as book:
