@@ -67,6 +67,7 @@ _LAZY = {
     "compare": "certified_dp.cli_compare",
     "limits": "certified_dp.cli_compare",
     "sweep": "certified_dp.cli_paper",
+    "table": "certified_dp.cli_paper",
 }
 
 

@@ -1,5 +1,6 @@
 """Commands that compute many numbers: sweep, table, figure. Loaded only when one of them is asked for."""
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
@@ -8,9 +9,10 @@ from pathlib import Path
 
 import click
 
+import certified_dp
 from certified_dp.errors import InvalidParameterError
 from certified_dp.paper.grid import read_grid
-from certified_dp.paper.output import check_suffix, write_rows
+from certified_dp.paper.output import check_folder, check_suffix, write_rows, write_text
 from certified_dp.paper.sweep import sweep as run_sweep
 from certified_dp.parameters import exact_integer
 
@@ -87,3 +89,49 @@ def sweep(grid: Path, output: Path, processes: str | None, dask: str | None) -> 
     write_rows(rows, output)
     failures = sum(bool(row["error"]) for row in rows)
     click.echo(f"{len(rows)} settings, {failures} failed: {output}")
+
+
+def _log_of(output: Path | None, name: str) -> Path | None:
+    """Choose where a command keeps what it finished: beside its output, else in the user's cache, if that works."""
+    if output is not None:
+        return output.with_name(output.name + ".log")
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "certified-dp"
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return None
+    return cache / f"{name}-{certified_dp.__version__}.log"
+
+
+@click.command(epilog="Example: certified-dp table 2 --format markdown -o table2.md")
+@click.argument("number")
+@click.option(
+    "--format", "style", type=click.Choice(["text", "markdown", "csv", "json"]), default="text", show_default=True
+)
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write to a file instead.")
+@_PROCESSES
+def table(number: str, style: str, output: Path | None, processes: str | None) -> None:
+    """Compute Table 1 to 6 of the paper in certified numbers, or "all", and mark where the print differs.
+
+    A run that was stopped goes on where it was.
+    """
+    from certified_dp.paper import table_text, tables
+
+    if style not in table_text.FORMATS:
+        raise InvalidParameterError("format", style, f"one of {', '.join(table_text.FORMATS)}")
+    if output is not None:
+        check_folder(output)
+    which = None if number == "all" else exact_integer("number", number, 1, "1 to 6, or all")
+    log = _log_of(output, f"table-{number}")
+    with _progress(f"table {number}") as progress:
+        rows = tables.table(which, log=log, processes=_count(processes), progress=progress)
+    if output is not None:
+        write_text(output, table_text.FORMATS[style](rows))
+    elif style == "text" and sys.stdout.isatty():
+        from rich.console import Console
+
+        table_text.print_tables(rows, Console(width=max(Console().width, table_text.WIDTH)))
+    else:
+        click.echo(table_text.FORMATS[style](rows), nl=False)
+    if log is not None:
+        log.unlink()

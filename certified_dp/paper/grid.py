@@ -148,7 +148,7 @@ def _check_value(key: str, value: str, asks_rdp: bool) -> None:
     elif key in GIVEN_KEYS:
         {"delta": exact_delta, "epsilon": exact_epsilon, "order": exact_order}[key](value)
     elif key == "method":
-        names = list(RENYI_METHODS) if asks_rdp else ["best", *METHODS]
+        names = list(RENYI_METHODS) if asks_rdp else ["best", "floor", *METHODS]
         if value not in names:
             raise InvalidParameterError(key, value, f"one of {', '.join(names)}")
     elif asks_rdp and key != "digits":

@@ -16,11 +16,13 @@ from queue import Empty, SimpleQueue
 from typing import Any, TypeAlias
 
 import certified_dp
+from certified_dp.composition.floor import floor_delta, floor_epsilon
 from certified_dp.enclosure import decimal_lower
 from certified_dp.errors import CertifiedDPError
+from certified_dp.methods import read_options
 from certified_dp.paper.grid import GIVEN_KEYS, OPTION_KEYS, RUN_KEYS, Setting
 from certified_dp.paper.rowlog import Row, RowLog
-from certified_dp.parameters import DPSGD
+from certified_dp.parameters import DPSGD, Phase, as_phases, exact_delta, exact_epsilon
 from certified_dp.result import Result, decimal_exact
 
 #: What is computed about a setting; it must be importable by other processes, and should not raise.
@@ -47,14 +49,19 @@ def ask(setting: Setting) -> Result:
         >>> print(ask(setting))
         ρ ≤ 3.74934 (α = 5, replace adjacency, single_pair_renyi)
     """
-    run = DPSGD(**{key: setting[key] for key in RUN_KEYS if key in setting})
     given = next(key for key in GIVEN_KEYS if key in setting)
     options = {key: setting[key] for key in ("method", *OPTION_KEYS) if key in setting}
-    return _QUESTIONS[given](run, setting[given], **options)
+    return _QUESTIONS[given](_run(setting), setting[given], **options)
+
+
+def _run(setting: Setting) -> Phase:
+    return DPSGD(**{key: setting[key] for key in RUN_KEYS if key in setting})
 
 
 def evaluate(setting: Setting) -> Row:
     """Answer a setting as a row of text: bounds rounded outward, or the error.
+
+    The method "floor" asks for nothing but the floor.
 
     Returns: "upper", "lower" (of the method's own value), "floor" (of the true value), "winner" (the method that
         gave upper), "best_order", "notes" and "error"; empty where there is nothing to say.
@@ -66,11 +73,15 @@ def evaluate(setting: Setting) -> Row:
         ('6.57772', '5', "InvalidParameterError: steps = 'none': must be an integer ≥ 0")
     """
     try:
-        result = ask(setting)
+        answers = _floor(setting) if setting.get("method") == "floor" else _bounds(ask(setting))
     except Exception as error:  # recorded in the row, so that one bad setting does not end a sweep
         return failed(error)
+    return {**dict.fromkeys(_ANSWER_KEYS, ""), **answers}
+
+
+def _bounds(result: Result) -> Row:
     bound = result.bound
-    answers = {
+    return {
         "winner": result.method,
         "upper": result.upper_decimal,
         "lower": "" if bound.lower is None else decimal_lower(bound.lower, result.digits),
@@ -78,7 +89,16 @@ def evaluate(setting: Setting) -> Row:
         "best_order": "" if bound.order is None else decimal_exact(bound.order),
         "notes": "; ".join(bound.notes),
     }
-    return {**dict.fromkeys(_ANSWER_KEYS, ""), **answers}
+
+
+def _floor(setting: Setting) -> Row:
+    run = as_phases(_run(setting))
+    options = read_options(**{key: setting[key] for key in OPTION_KEYS if key in setting})
+    if "delta" in setting:
+        floor = floor_epsilon(run, exact_delta(setting["delta"]), **options.grid).epsilon
+    else:
+        floor = floor_delta(run, exact_epsilon(setting["epsilon"]), **options.grid).delta
+    return {"floor": decimal_lower(floor, options.digits)}
 
 
 def failed(error: BaseException) -> Row:
