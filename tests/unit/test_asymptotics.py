@@ -42,7 +42,7 @@ def meets(value: arb, number: mpmath.mpf, digits: int) -> bool:
     sign, mantissa, exponent, _ = number._mpf_
     middle = Fraction(-1) ** sign * int(mantissa) * Fraction(2) ** int(exponent)
     margin = abs(middle) / 10**digits
-    return lower_end(value) <= middle + margin and middle - margin <= upper_end(value)
+    return bool(lower_end(value) <= middle + margin and middle - margin <= upper_end(value))
 
 
 @pytest.mark.parametrize("sigma", ["1/2", "2", "9"])
