@@ -66,6 +66,7 @@ _RUN = (*_SIZES, _NOISE, _STEPS, _RUN_FILE)
 _LAZY = {
     "compare": "certified_dp.cli_compare",
     "limits": "certified_dp.cli_compare",
+    "figure": "certified_dp.cli_paper",
     "sweep": "certified_dp.cli_paper",
     "table": "certified_dp.cli_paper",
 }

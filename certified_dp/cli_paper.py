@@ -135,3 +135,26 @@ def table(number: str, style: str, output: Path | None, processes: str | None) -
         click.echo(table_text.FORMATS[style](rows), nl=False)
     if log is not None:
         log.unlink()
+
+
+@click.command(epilog="Example: certified-dp figure 7 -o bracket.svg")
+@click.argument("number")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), help="A .png, .svg or .pdf file [default: figureN.png]."
+)
+@_PROCESSES
+def figure(number: str, output: Path | None, processes: str | None) -> None:
+    """Draw Figure 1 to 6 of the paper, 7 (the bracket) or 8 (who wins where), from certified numbers.
+
+    The numbers are saved beside the picture as CSV. A run that was stopped goes on where it was. Needs the extra
+    plots.
+    """
+    from certified_dp.paper import figures
+
+    path = output or Path(f"figure{number}.png")
+    figures.check_figure(number, path)
+    log = path.with_name(path.name + ".log")
+    with _progress(f"figure {number}") as progress:
+        figures.figure(number, path, log=log, processes=_count(processes), progress=progress)
+    log.unlink(missing_ok=True)
+    click.echo(f"{path}, {path.with_suffix('.csv')}")

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypedDict
 
 import certified_dp
 from certified_dp.composition.floor import floor_delta, floor_epsilon
@@ -105,6 +105,15 @@ def failed(error: BaseException) -> Row:
     """Return the row of a setting that could not be answered."""
     message = " ".join(f"{type(error).__name__}: {error}".split())
     return {**dict.fromkeys(_ANSWER_KEYS, ""), "error": message}
+
+
+class SweepOptions(TypedDict, total=False):
+    """The keyword options of `sweep` that say how, not what."""
+
+    log: Path | None
+    executor: Executor | None
+    processes: int | None
+    progress: Callable[[int, int], None] | None
 
 
 def sweep(

@@ -1,18 +1,24 @@
 """The paper's Tables 1 to 6 in certified numbers, each entry held against the print."""
 
+from __future__ import annotations
+
 import csv
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from importlib import resources
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from certified_dp.errors import InvalidParameterError
 from certified_dp.paper.grid import Setting
 from certified_dp.paper.rowlog import Row
 from certified_dp.paper.sweep import sweep
 from certified_dp.parameters import Number, exact_integer
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from certified_dp.paper.sweep import SweepOptions
 
 #: The tables' columns, the paper's four first, with the options of each.
 COLUMNS: dict[str, Setting] = {
@@ -101,23 +107,20 @@ def paper_rows(number: Number | None = None) -> list[dict[str, str]]:
     return chosen
 
 
-def table(
-    number: Number | None = None,
-    *,
-    log: Path | None = None,
-    executor: Executor | None = None,
-    processes: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
-) -> list[TableRow]:
+def table(number: Number | None = None, **how: Unpack[SweepOptions]) -> list[TableRow]:
     """Compute a table of the paper, or all of them.
 
     Guarantee: every entry's enclosure contains the method's own value, which is an upper bound of the true ε; the
         floor is a lower bound.
-    Args: number: 1 to 6, None for all.  The others: see `sweep`.
+    Args: number: 1 to 6, None for all.  **how: see `sweep`.
     Raises: InvalidParameterError, and what `sweep` raises.
     """
-    printed = paper_rows(number)
-    answers = sweep(list(_settings(printed)), log=log, executor=executor, processes=processes, progress=progress)
+    return certify(paper_rows(number), **how)
+
+
+def certify(printed: Sequence[dict[str, str]], **how: Unpack[SweepOptions]) -> list[TableRow]:
+    """Compute printed rows, from `paper_rows`; guarantee, options and errors as `table`."""
+    answers = sweep(list(_settings(printed)), **how)
     count = len(COLUMNS)
     return [
         _table_row(row, dict(zip(COLUMNS, answers[count * i : count * (i + 1)], strict=True)))
