@@ -105,9 +105,7 @@ def _log_of(output: Path | None, name: str) -> Path | None:
 
 @click.command(epilog="Example: certified-dp table 2 --format markdown -o table2.md")
 @click.argument("number")
-@click.option(
-    "--format", "style", type=click.Choice(["text", "markdown", "csv", "json"]), default="text", show_default=True
-)
+@click.option("--format", "style", default="text", show_default=True, help="text, markdown, csv or json.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Write to a file instead.")
 @_PROCESSES
 def table(number: str, style: str, output: Path | None, processes: str | None) -> None:

@@ -240,7 +240,7 @@ def _bracket(picture: Figure, rows: Sequence[Row]) -> None:
     above, below = picture.subplots(2, 1, sharex=True, height_ratios=[3, 2])
     steps, floor = _points(_chosen(rows, method="floor"), y="floor")
     curves = {method: _points(_chosen(rows, method=method))[1] for method in ALL}
-    best = [min(values) for values in zip(*curves.values(), strict=True)]
+    best = [min(filter(math.isfinite, values)) for values in zip(*curves.values(), strict=True)]
     for axes, scale in ((above, [1.0] * len(floor)), (below, floor)):
         for method, values in curves.items():
             axes.plot(steps, [value / unit for value, unit in zip(values, scale, strict=True)], **line(method))
@@ -248,6 +248,8 @@ def _bracket(picture: Figure, rows: Sequence[Row]) -> None:
         axes.fill_between(steps, low, high, color="0.75", label="The truth lies here")
         axes.plot(steps, low, **line("floor"))
     above.set_yscale("log")
+    above.set_yticks([1, 2, 5, 10, 20, 50], ["1", "2", "5", "10", "20", "50"])
+    above.minorticks_off()
     above.set_ylabel(r"Privacy $\varepsilon$")
     above.legend(loc="upper left")
     above.set_title(r"$p=0.01$, $\sigma=2$, $\delta=10^{-6}$")
