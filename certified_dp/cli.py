@@ -69,6 +69,7 @@ _LAZY = {
     "figure": "certified_dp.cli_paper",
     "sweep": "certified_dp.cli_paper",
     "table": "certified_dp.cli_paper",
+    "vectors": "certified_dp.cli_oracle",
 }
 
 
