@@ -37,8 +37,17 @@ def _progress(what: str) -> Iterator[Callable[[int, int], None] | None]:
 
     columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("left:"))
     with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True)) as bar:
-        task = bar.add_task(what)
+        task = bar.add_task(what, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+@contextmanager
+def _files() -> Iterator[None]:
+    """Turn trouble with a file (no permission, disk full) into one line."""
+    try:
+        yield
+    except OSError as error:
+        raise click.UsageError(f"{error.filename or 'output'}: {error.strerror}") from None
 
 
 def _count(processes: str | None) -> int | None:
@@ -84,9 +93,10 @@ def sweep(grid: Path, output: Path, processes: str | None, dask: str | None) -> 
     except InvalidParameterError as error:
         raise click.UsageError(f"{grid}: {error}") from None
     log = output.with_name(output.name + ".log")
-    with _executor(dask) as executor, _progress("settings") as progress:
-        rows = run_sweep(settings, log=log, executor=executor, processes=workers, progress=progress)
-    write_rows(rows, output)
+    with _executor(dask) as executor, _files():
+        with _progress("settings") as progress:
+            rows = run_sweep(settings, log=log, executor=executor, processes=workers, progress=progress)
+        write_rows(rows, output)
     failures = sum(bool(row["error"]) for row in rows)
     click.echo(f"{len(rows)} settings, {failures} failed: {output}")
 
@@ -121,10 +131,11 @@ def table(number: str, style: str, output: Path | None, processes: str | None) -
         check_folder(output)
     which = None if number == "all" else exact_integer("number", number, 1, "1 to 6, or all")
     log = _log_of(output, f"table-{number}")
-    with _progress(f"table {number}") as progress:
+    with _files(), _progress(f"table {number}") as progress:
         rows = tables.table(which, log=log, processes=_count(processes), progress=progress)
     if output is not None:
-        write_text(output, table_text.FORMATS[style](rows))
+        with _files():
+            write_text(output, table_text.FORMATS[style](rows))
     elif style == "text" and sys.stdout.isatty():
         from rich.console import Console
 
@@ -152,7 +163,7 @@ def figure(number: str, output: Path | None, processes: str | None) -> None:
     path = output or Path(f"figure{number}.png")
     figures.check_figure(number, path)
     log = path.with_name(path.name + ".log")
-    with _progress(f"figure {number}") as progress:
+    with _files(), _progress(f"figure {number}") as progress:
         figures.figure(number, path, log=log, processes=_count(processes), progress=progress)
     log.unlink(missing_ok=True)
     click.echo(f"{path}, {path.with_suffix('.csv')}")

@@ -157,7 +157,7 @@ def _by_sampling(picture: Figure, rows: Sequence[Row]) -> None:
 
 
 def _limits(picture: Figure, rows: Sequence[Row]) -> None:
-    picture.set_size_inches(6.4, 4.2)
+    picture.set_size_inches(6.4, 4.6)
     axes = picture.subplots()
     finite = [row for row in rows if row["steps"]]
     span = [min(int(row["steps"]) for row in finite), max(int(row["steps"]) for row in finite)]
@@ -165,6 +165,7 @@ def _limits(picture: Figure, rows: Sequence[Row]) -> None:
         ("theorem1", "proposition4", "Limit (Theorem 1, Proposition 4)"),
         ("lossless", "lossless", "Limit (lossless, Lemma 3)"),
     ):
+        limit_line = "--" if method == "theorem1" else ":"
         for number, epsilon in enumerate(_distinct(rows, "epsilon")):
             steps, deltas = _points(_chosen(finite, method=method, epsilon=epsilon))
             style = {**line(method), "label": line(method)["label"] if number == 0 else None, "linestyle": "-"}
@@ -172,7 +173,7 @@ def _limits(picture: Figure, rows: Sequence[Row]) -> None:
             [end] = _chosen(rows, method=limit, epsilon=epsilon, steps="")
             label = name if number == 0 else None
             height = [math.log(float(end["upper"]))] * 2
-            axes.plot(span, height, color=COLOURS[method], linestyle="--", linewidth=1, label=label)
+            axes.plot(span, height, color=COLOURS[method], linestyle=limit_line, label=label)
             if method == "theorem1":
                 axes.annotate(
                     rf"$\varepsilon={epsilon}$", (span[1], height[0]), xytext=(6, 0), textcoords="offset points"
@@ -181,7 +182,7 @@ def _limits(picture: Figure, rows: Sequence[Row]) -> None:
     axes.set_xlabel(r"Iterations $T$, with $p=\sqrt{\nu/T}$")
     axes.set_ylabel(r"Privacy $\log\delta$")
     axes.set_title(r"$Tp^2=\nu=0.5$, $\sigma=2$")
-    axes.legend(loc="best")
+    picture.legend(loc="outside lower center", ncols=2)
 
 
 def _expansions(picture: Figure, rows: Sequence[Row]) -> None:

@@ -50,12 +50,12 @@ def check_suffix(path: Path) -> None:
 
 
 def check_folder(path: Path) -> None:
-    """Refuse an output in a folder that does not exist.
+    """Refuse an output that is a folder, or in a folder that does not exist.
 
     Raises: InvalidParameterError.
     """
-    if not path.parent.is_dir():
-        raise InvalidParameterError("output", str(path), "in a folder that exists")
+    if path.is_dir() or not path.parent.is_dir():
+        raise InvalidParameterError("output", str(path), "a file in a folder that exists")
 
 
 def write_rows(rows: Sequence[Mapping[str, str]], path: Path) -> None:
