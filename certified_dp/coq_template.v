@@ -1,6 +1,6 @@
 (** A claim about the privacy of DP-SGD, checked by the Coq kernel.
 
-    The run, fixed batch size and replace adjacency ($steps in all):
+    The run, fixed batch size and replace adjacency ($steps steps in all):
 $run_comment
     Claimed: its single-pair Renyi bound at order $order gives epsilon <= $epsilon at delta = $delta.
 
