@@ -17,15 +17,15 @@ Number: TypeAlias = int | float | str | Fraction | Decimal | Rational | Real
 
 _NUMBER = re.compile(r"\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,5})?\s*|\s*[+-]?\d+/\d+\s*", re.ASCII)
 _MAX_CHARACTERS = 4000
-_MAX_BITS = 14000
-_MAX_EXPONENT = 5000
+_MAX_BITS = 13_000  # Python prints integers of up to 4300 digits
+_MAX_EXPONENT = 3000
 
 
 def exact(name: str, value: Number, allowed: str = "a number") -> Fraction:
     """Read a number exactly; a float is read as the decimal that it prints as.
 
     Raises:
-        InvalidParameterError: bool, NaN, ±inf, not a number, or an exponent beyond ±5000.
+        InvalidParameterError: bool, NaN, ±inf, not a number, or more than about 3,900 digits.
 
     >>> exact("p", 0.01), exact("p", "1e-3"), exact("p", "1/3")
     (Fraction(1, 100), Fraction(1, 1000), Fraction(1, 3))
@@ -34,19 +34,20 @@ def exact(name: str, value: Number, allowed: str = "a number") -> Fraction:
         raise InvalidParameterError(name, value, f"{allowed}, not a bool")
     if isinstance(value, Rational):  # int and numpy's integers are Rationals
         number = Fraction(int(value.numerator), int(value.denominator))
-        if max(number.numerator.bit_length(), number.denominator.bit_length()) > _MAX_BITS:
-            raise InvalidParameterError(name, value, f"{allowed}, of at most {_MAX_BITS} bits")
-        return number
-    text = value if isinstance(value, str) else str(value) if isinstance(value, (Real, Decimal)) else ""
-    if len(text) > _MAX_CHARACTERS or not _NUMBER.fullmatch(text):
-        raise InvalidParameterError(name, value, allowed)
-    mantissa, _, exponent = text.lower().partition("e")
-    if abs(int(exponent or 0)) > _MAX_EXPONENT:
-        raise InvalidParameterError(name, value, f"{allowed}, with an exponent within ±{_MAX_EXPONENT}")
-    try:
-        return Fraction(mantissa.strip()) * Fraction(10) ** int(exponent or 0)
-    except ZeroDivisionError:
-        raise InvalidParameterError(name, value, allowed) from None
+    else:
+        text = value if isinstance(value, str) else str(value) if isinstance(value, (Real, Decimal)) else ""
+        if len(text) > _MAX_CHARACTERS or not _NUMBER.fullmatch(text):
+            raise InvalidParameterError(name, value, allowed)
+        mantissa, _, exponent = text.lower().partition("e")
+        if abs(int(exponent or 0)) > _MAX_EXPONENT:
+            raise InvalidParameterError(name, value, f"{allowed}, with an exponent within ±{_MAX_EXPONENT}")
+        try:
+            number = Fraction(mantissa.strip()) * Fraction(10) ** int(exponent or 0)
+        except ZeroDivisionError:
+            raise InvalidParameterError(name, value, allowed) from None
+    if max(number.numerator.bit_length(), number.denominator.bit_length()) > _MAX_BITS:
+        raise InvalidParameterError(name, value, f"{allowed}, a fraction of at most {_MAX_BITS} bits")
+    return number
 
 
 def exact_integer(name: str, value: Number, least: int, allowed: str) -> int:
