@@ -6,14 +6,15 @@ Lower laws: a part of a non-negative measure is a lower bound; a hull below a st
 convex order, which products of independent non-negative factors preserve.
 """
 
+import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from flint import arb, arb_poly
 
 from certified_dp.composition.hull import hull_law
 from certified_dp.composition.law import LatticeLaw, unit_law
-from certified_dp.enclosure import ball, upper_ball
+from certified_dp.enclosure import ball, float_estimate, upper_ball
 from certified_dp.errors import ResourceLimitError
 
 #: Rough memory per coefficient while two laws are multiplied: operands, product, lists of Python objects.
@@ -22,6 +23,24 @@ BYTES_PER_COEFFICIENT = 600
 COARSEN_ABOVE = 1 << 13
 
 Coarsen = Callable[[LatticeLaw], LatticeLaw]
+
+
+@dataclass(frozen=True)
+class Repetition:
+    """How often a one-step law is taken, and what coarsening its blocks may cost (guidance, never validity)."""
+
+    count: int
+    step: float
+    spread: float  # half the quartile distance of the one-step loss under Q: the scale of the bulk
+
+    def may_coarsen(self, steps: int, scale: int, budget: float) -> bool:
+        """Return whether the count/steps blocks of ``steps`` steps may get the lattice step scale·step.
+
+        Each gains a variance of about (new step)²/8; the shares of successive coarsenings are geometric. The block must
+        be smooth on the new lattice, or a hull would lose its mean.
+        """
+        coarse = scale * self.step
+        return self.count / steps * coarse**2 / 8 <= budget / scale and 2 * coarse <= self.spread * math.sqrt(steps)
 
 
 def product(a: LatticeLaw, b: LatticeLaw) -> LatticeLaw:
@@ -99,32 +118,37 @@ def coarsen_down(law: LatticeLaw) -> LatticeLaw:
 
 
 def compose(
-    parts: Sequence[tuple[LatticeLaw, int]], *, coarsen: Coarsen, drop: float, coarsen_budget: float, memory_limit: int
+    parts: Sequence[tuple[LatticeLaw, Repetition]],
+    *,
+    coarsen: Coarsen,
+    drop: float,
+    coarsen_budget: float,
+    memory_limit: int,
 ) -> LatticeLaw:
     """Compose independent laws, each ``count`` times, by repeated squaring.
 
     Any ``drop`` and ``coarsen_budget`` give a valid law of the same side; they only govern tightness and speed.
 
     Args:
-        parts: laws of one side with the same tilt and step, and how often each is taken (≥ 1).
+        parts: laws of one side with the same tilt and step, and how often each is taken.
         coarsen: `coarsen_up` for upper laws, `coarsen_down` for lower ones.
         drop: share of the final θ-mass that may be dropped at each doubling.
-        coarsen_budget: see `may_coarsen`.
+        coarsen_budget: see `Repetition.may_coarsen`.
         memory_limit: in bytes.
 
     Raises:
         ResourceLimitError: a product would need more than ``memory_limit``; it is checked before each product.
     """
-    total = sum(count for _, count in parts)
+    total = sum(repetition.count for _, repetition in parts)
     result, done = unit_law(parts[0][0].step, parts[0][0].tilt), 0
 
     def multiplied(a: LatticeLaw, b: LatticeLaw, steps: int) -> LatticeLaw:
         check_memory(len(a) + len(b), memory_limit)
         return trim(product(a, b), drop * steps / total)
 
-    for law, count in parts:
+    for law, repetition in parts:
         block, steps = law, 1
-        remaining = count
+        remaining = repetition.count
         while True:
             if remaining & 1:
                 done += steps
@@ -133,19 +157,15 @@ def compose(
             if not remaining:
                 break
             block, steps = multiplied(block, block, 2 * steps), 2 * steps
-            while len(block) > COARSEN_ABOVE and may_coarsen(
-                count, steps, float(law.step), int(2 * block.step / law.step), coarsen_budget
+            while len(block) > COARSEN_ABOVE and repetition.may_coarsen(
+                steps, int(2 * block.step / law.step), coarsen_budget
             ):
-                block = coarsen(block)
+                coarse = coarsen(block)
+                change = float_estimate((coarse.theta_mass() / block.theta_mass()).log())
+                if abs(change) * repetition.count / steps > coarsen_budget:
+                    break
+                block = coarse
     return result
-
-
-def may_coarsen(count: int, steps: int, first_step: float, scale: int, budget: float) -> bool:
-    """Return whether the count/steps blocks may have their lattice step brought to scale·first_step.
-
-    Each of them then gains a variance of about (new step)²/8; the shares of successive coarsenings are geometric.
-    """
-    return count / steps * (scale * first_step) ** 2 / 8 <= budget / scale
 
 
 def _on_one_lattice(a: LatticeLaw, b: LatticeLaw, coarsen: Coarsen) -> tuple[LatticeLaw, LatticeLaw]:

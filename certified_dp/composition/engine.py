@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Generic, TypeVar
 
 from certified_dp.composition.compose import check_memory, coarsen_down, coarsen_up, compose
-from certified_dp.composition.grid import Plan, cells, peak_points
+from certified_dp.composition.grid import Plan, cells, peak_points, repeated
 from certified_dp.composition.law import LatticeLaw
 from certified_dp.composition.one_step import Curve, lower_law, upper_law
 from certified_dp.enclosure import working_precision
@@ -36,11 +36,11 @@ def lower_composition(phases: Sequence[Phase], curve: Curve, chosen: Plan, memor
 
 
 def _composition(phases: Sequence[Phase], curve: Curve, chosen: Plan, memory_limit: int, *, upper: bool) -> LatticeLaw:
-    grids = [cells(phase, curve, chosen) for phase in phases]
+    grids = [cells(phase, curve, chosen, upper=upper) for phase in phases]
     check_memory(peak_points(phases, grids, chosen), memory_limit)
     one_step, coarsen = (upper_law, coarsen_up) if upper else (lower_law, coarsen_down)
     parts = [
-        (one_step(phase, curve, grid, chosen.tilt, prec=chosen.prec, working=chosen.working), phase.steps)
+        (one_step(phase, curve, grid, chosen.tilt, prec=chosen.prec, working=chosen.working), repeated(phase, chosen))
         for phase, grid in zip(phases, grids, strict=True)
     ]
     with working_precision(chosen.prec):
@@ -106,5 +106,5 @@ def epsilon_trial(result: _R, epsilon: Fraction, lost: float = 0.0) -> Trial[_R]
 
 def delta_trial(result: _R, delta: Fraction, lost: float = 0.0) -> Trial[_R]:
     """Ask for ``relative_slack`` of log(1/δ), or of 1 when that is larger."""
-    size = -log_estimate(delta) if delta > 0 else math.inf
+    size = -log_estimate(delta) if delta > 0 else 1e6
     return Trial(result, size, max(size, 1.0), lost)

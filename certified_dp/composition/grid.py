@@ -5,14 +5,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from certified_dp.composition.compose import COARSEN_ABOVE, may_coarsen
+from certified_dp.composition.compose import COARSEN_ABOVE, Repetition
 from certified_dp.composition.one_step import Cells, Curve
-from certified_dp.enclosure import ball, lower_end, working_precision
 from certified_dp.parameters import Phase, log_estimate
 
 #: Cells at loss x are about |x|·step/(first step·_GROWTH) wide beyond one lattice step: few Φ's in the far tail.
 _GROWTH = 256
 _SQRT2 = math.sqrt(2)
+_QUARTILE = 0.6745  # of the standard normal distribution
 
 
 def log_normal_tail(x: float) -> float:
@@ -42,6 +42,16 @@ class PairEstimate:
     def log_ratio(self, z: float) -> float:
         """Estimate log r(z)."""
         return log_add(self.log_q, self.log_p + self.sensitivity * z - self.sensitivity**2 / 2)
+
+    def log_cell_mean(self, h: float) -> float:
+        """Estimate log m with m = E[r | r < m·e^{h/2}]: the mean of the lattice cell around it (1/m for 1/r)."""
+        p, q, delta = math.exp(self.log_p), math.exp(self.log_q), self.sensitivity
+        unit = 1.0  # m = q + p·unit
+        for _ in range(40):
+            above = unit + (q + p * unit) * math.expm1(h / 2) / p
+            x = math.log(above) / delta + delta / 2
+            unit = math.exp(max(-600.0, log_normal_tail(delta - x) - log_normal_tail(-x)))
+        return math.log(q + p * unit) if p > 0.1 else math.log1p(p * (unit - 1))
 
     def tilted(self, order: float) -> tuple[float, list[tuple[float, float]]]:
         """Estimate log E r^order, and the tilted law: (log r, probability ∝ φ(z)r^order) at nodes of z."""
@@ -146,6 +156,7 @@ def plan(
     order = 1 + excess
     # spreading adds α·variance/2 to ε, and α(α−1)·variance/2 to log δ
     allowed = float(relative_slack) * 2 / order * (eps if delta is not None else max(1.0, -log_delta) / excess)
+    own_step = grid_step is None
     if grid_step is None:
         laws = [(pair.steps, pair.log_q, pair.tilted(order)[1]) for pair in pairs]
         grid_step = _dyadic_below(_largest_step(laws, allowed))
@@ -164,8 +175,8 @@ def plan(
         steps=sum(phase.steps for phase in phases),
         log_delta=log_delta,
         deviation=math.sqrt(variance),
-        growth=_GROWTH,
-        coarsen_budget=allowed / 4,
+        growth=_GROWTH if own_step else 1 << 60,  # a step that was asked for is used everywhere
+        coarsen_budget=allowed / 4 if own_step else 0.0,
     )
 
 
@@ -187,49 +198,40 @@ def _dyadic_below(value: float) -> Fraction:
     return Fraction(math.floor(value / 2.0**exponent)) * Fraction(2) ** exponent
 
 
-def cells(phase: Phase, curve: Curve, chosen: Plan) -> Cells:
+def cells(phase: Phase, curve: Curve, chosen: Plan, *, upper: bool) -> Cells:
     """Choose the lattice shift and the cells' ends for one step of a phase.
 
-    The forward ratio is ≥ q and the reversed one ≤ 1/q, where much of the mass may sit: a lattice point goes there.
+    Much of the mass may sit within one cell just above q (reversed: below 1/q). An upper law wants a lattice point at
+    q, where nothing needs spreading; a lower law at the mean of the cell's mass, which a hull can keep.
     """
     pair = PairEstimate(phase)
-    total = chosen.log_drop - math.log(8.0 * phase.steps)
-    theta, delta = float(chosen.tilt), pair.sensitivity
     step, h = chosen.step, float(chosen.step)
-    log_moment, _ = pair.tilted(theta)
-    z = theta * delta
-    while _log_tau(pair, theta, z) > total + log_moment:
-        z += 0.125
-    reach = z - theta * delta
-    highest = pair.log_ratio(z)
-    if phase.sampling_probability < 1:
-        with working_precision(chosen.working):
-            log_q = lower_end(ball(1 - phase.sampling_probability).log())
-        anchor = Fraction(math.floor(log_q * 2**chosen.prec), 1 << chosen.prec)
-    else:
-        anchor = None
+    theta, delta = float(chosen.tilt), pair.sensitivity
+    negligible = chosen.log_drop - math.log(8.0 * phase.steps) + pair.tilted(theta)[0]
+    reach = 0.0
+    while _log_tau(pair, theta, theta * delta + reach) > negligible:
+        reach += 0.125
+    highest = pair.log_ratio(theta * delta + reach)
+    lowest = pair.log_q if pair.log_q > -math.inf else pair.log_ratio(delta - reach)
+    anchor = 0.0
     if curve is Curve.FORWARD:
-        if anchor is None:
-            low, shift = math.floor(pair.log_ratio(delta - reach) / h), Fraction(0)
-        else:
-            low = math.floor(anchor / step)
-            shift = anchor - low * step
-        high = math.ceil((highest - float(shift)) / h)
+        anchor = pair.log_cell_mean(h) if not upper else max(pair.log_q, -1e6)
     elif curve is Curve.REVERSED:
-        lowest = -pair.log_ratio(max(z, delta + reach))
-        if anchor is None:
-            high, shift = math.ceil(-pair.log_ratio(-reach) / h), Fraction(0)
-        else:
-            high = math.floor(-anchor / step)
-            shift = -anchor - high * step
-        low = math.floor((lowest - float(shift)) / h)
+        anchor = -pair.log_cell_mean(h) - 1e-12 * h
+        lowest, highest = -highest, -lowest
     else:
-        low, high, shift = (
-            -math.ceil(max(pair.log_ratio(delta + reach), h) / h),
-            max(1, math.ceil(highest / h)),
-            Fraction(0),
-        )
-    return Cells(tuple(_ends(low, max(high, low + 2), chosen.growth)), shift, step)
+        lowest = min(-h, -highest)
+    shift = Fraction(anchor) % step
+    low = math.floor((lowest - float(shift)) / h + 1e-6)
+    high = max(low + 2, math.ceil((highest - float(shift)) / h))
+    return Cells(tuple(_ends(low, high, chosen.growth)), shift, step)
+
+
+def repeated(phase: Phase, chosen: Plan) -> Repetition:
+    """Describe a phase's repetitions to `compose`."""
+    pair = PairEstimate(phase)
+    spread = (pair.log_ratio(_QUARTILE) - pair.log_ratio(-_QUARTILE)) / 2
+    return Repetition(phase.steps, float(chosen.step), spread)
 
 
 def peak_points(phases: Sequence[Phase], grids: Sequence[Cells], chosen: Plan) -> int:
@@ -239,12 +241,10 @@ def peak_points(phases: Sequence[Phase], grids: Sequence[Cells], chosen: Plan) -
     peak = 0.0
     for phase, grid in zip(phases, grids, strict=True):
         one_step = grid.indices[-1] - grid.indices[0]
-        steps, scale = 1, 1
+        repetition, steps, scale = repeated(phase, chosen), 1, 1
         while steps <= phase.steps:
             points = min(steps * one_step, one_step + spread * math.sqrt(steps / total) / float(grid.step)) / scale
-            while points > COARSEN_ABOVE and may_coarsen(
-                phase.steps, steps, float(grid.step), 2 * scale, chosen.coarsen_budget
-            ):
+            while points > COARSEN_ABOVE and repetition.may_coarsen(steps, 2 * scale, chosen.coarsen_budget):
                 scale, points = 2 * scale, points / 2
             peak = max(peak, 2 * points)
             steps *= 2

@@ -90,6 +90,18 @@ class OneStep:
         return upper_ball(2 ** (theta - 1) * mass)
 
 
+def total_variation(phases: Sequence[Phase]) -> arb:
+    """Enclose Σ T_k·p_k·(2Φ(Δ_k/2)−1): total variation is subadditive, so it is ≥ every pair's composed δ at ε = 0.
+
+    It bounds both directions of the single pair and Proposition 1's curve, whose one-step δ at ε = 0 is each term.
+    """
+    total = arb(0)
+    for phase in phases:
+        half = ball(phase.sensitivity) / 2
+        total += ball(phase.steps * phase.sampling_probability) * (2 * normal_cdf(half) - 1)
+    return total
+
+
 def upper_law(phase: Phase, curve: Curve, cells: Cells, tilt: Fraction, *, prec: int, working: int) -> LatticeLaw:
     """Spread the one-step ratio to the cells' end points: an upper law (forward or symmetric curve).
 
