@@ -1,13 +1,21 @@
 """Section 6: Lemma 3, Proposition 4 and Corollary 2 (T → ∞, p → 0, Tp² → ν)."""
+# ruff: noqa: D401 -- the docstring of a check is the statement that it claims
 
 from fractions import Fraction
 
 import sympy as sp
 from flint import arb
 
+from certified_dp.asymptotics import (
+    lossless_mu_squared_ball,
+    proposition4_delta_ball,
+    theorem1_expansion_ball,
+    theorem1_lambda_ball,
+)
 from certified_dp.enclosure import ball, hull_ball, working_precision
 from certified_dp.gaussian import normal_cdf, normal_pdf
 from proofs_checks import formulas
+from proofs_checks.points import Points
 from proofs_checks.registry import claim, require
 from proofs_checks.symbolic import must_vanish
 
@@ -128,3 +136,29 @@ def mills() -> None:
 def _split_logs(expression: sp.Expr) -> sp.Expr:
     split = expression.replace(sp.log, lambda argument: sp.expand_log(sp.log(sp.factor(argument)), force=True))
     return sp.expand(split)
+
+
+@claim(
+    name="package-asymptotics",
+    source="Lemma 3, Proposition 4, (8)",
+    status="spot-checked",
+    how="200 exact (σ, ν, ε, p, α): the package's limits against the formulas checked here, balls overlap",
+)
+def package_asymptotics() -> None:
+    """The package's μ², λ, Proposition 4 bound and expansion (8) are the formulas checked here."""
+    points = Points("asymptotics")
+    with working_precision(100):
+        for _ in range(200):
+            sigma, nu, eps = points.between(0, 9), points.between(0, 4), points.between(0, 20)
+            y = ball(1 / sigma)
+            gap = lossless_mu_squared_ball(nu, sigma) - theorem1_lambda_ball(nu, sigma)
+            printed_gap = 2 * ball(nu) * formulas.corollary2_function(y, lambda t: t.exp(), normal_cdf)
+            require(gap.overlaps(printed_gap), f"μ² − λ at σ = {sigma}, ν = {nu}")
+            lam = theorem1_lambda_ball(nu, sigma)
+            log_delta = formulas.proposition4_log_delta(lam, ball(eps), lambda t: t.log())
+            require(proposition4_delta_ball(lam, eps).log().overlaps(log_delta), f"λ = {lam.str(6)}, ε = {eps}")
+            p, order = points.probability(), points.between(1, 30)
+            printed = formulas.expansion(ball(order), ball(p), ball(2 / sigma**2).exp())
+            require(
+                theorem1_expansion_ball(sigma, p, order).overlaps(printed), f"(8) at σ = {sigma}, p = {p}, α = {order}"
+            )

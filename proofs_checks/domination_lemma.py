@@ -65,7 +65,7 @@ def _decide_at(level: Fraction, A: Fraction, B: Fraction, c: Fraction) -> None:
     name="lemma-points",
     source="domination_theorem.md, Lemma",
     status="spot-checked",
-    how="400 exact points in certified quadrature: ℓ up to ±30, A up to 400, and A ≈ B ≈ c",
+    how="440 exact points in certified quadrature: ℓ up to ±30, A up to 400, and A ≈ B ≈ c",
 )
 def lemma_points() -> None:
     """A/(A−c)·(S_A − g(c)) ≥ B/(B−c)·(g'(B) − g'(c))."""
@@ -78,6 +78,11 @@ def lemma_points() -> None:
         level, B = points.between(-4, 4), points.between(0, 10)
         _decide_at(level, B * (1 + near * points.integer(0, 9)), B, B * (1 - near * points.integer(1, 9)))
         _decide_at(level, B * (1 + near), B, B * near)
+    for level in (Fraction(-30), Fraction(30)):  # the logistic function nearly constant
+        for _ in range(10):
+            B = points.between(0, 20)
+            _decide_at(level, B + points.between(0, 20), B, points.between(0, B))
+            _decide_at(level, B * (1 + near), B, B * (1 - near))
     for _ in range(50):  # A far away, and where g'(B) − g'(c) is largest: ℓ near −B/2
         B = points.between(0, 10)
         level = -B / 2 + points.between(-1, 1)
