@@ -9,6 +9,7 @@ from typing import TypedDict
 
 from certified_dp.composition.engine import MEMORY_LIMIT, RELATIVE_SLACK
 from certified_dp.composition.kl_hinge import kl_hinge_delta, kl_hinge_epsilon
+from certified_dp.composition.lossless import lossless_delta, lossless_epsilon
 from certified_dp.conversion import CONVERSIONS
 from certified_dp.errors import InvalidParameterError
 from certified_dp.parameters import Number, Phase, exact_integer, exact_positive
@@ -108,7 +109,18 @@ def _kl_hinge_delta(phases: Sequence[Phase], epsilon: Fraction, options: Options
     return Bound(kl_hinge_delta(phases, epsilon, **options.grid).delta)
 
 
+def _lossless_epsilon(phases: Sequence[Phase], delta: Fraction, options: Options) -> Bound:
+    found = lossless_epsilon(phases, delta, **options.grid)
+    return Bound(found.upper, found.lower)
+
+
+def _lossless_delta(phases: Sequence[Phase], epsilon: Fraction, options: Options) -> Bound:
+    found = lossless_delta(phases, epsilon, **options.grid)
+    return Bound(found.upper, found.lower)
+
+
 METHODS: dict[str, dict[Quantity, Question]] = {
     **{name: _renyi(name) for name in RENYI_METHODS},
     "kl_hinge": {"epsilon": _kl_hinge_epsilon, "delta": _kl_hinge_delta},
+    "lossless": {"epsilon": _lossless_epsilon, "delta": _lossless_delta},
 }
