@@ -44,12 +44,12 @@ def _pairs(name: str, count: int) -> list[tuple[Fraction, Pair]]:
     name="theorem-one-step",
     source="domination_theorem.md, Theorem (one step)",
     status="spot-checked",
-    how="150 triples in and on the ball × f = t log t, t^1.2, t^1.5; plane quadrature in balls",
+    how="400 triples in and on the ball × f = t log t, t^1.2, t^1.5; plane quadrature in balls",
 )
 def one_step() -> None:
     """E[Q f(P/Q)] ≤ E f(q + pL_Δ)."""
     with working_precision(_PREC):
-        for delta, pair in _pairs("one step", 75):
+        for delta, pair in _pairs("one step", 200):
             for generator in ANALYTIC:
                 value = divergence(pair, generator, bits=_BITS)
                 star = single_pair_divergence(delta, pair.p, generator, bits=_BITS)
@@ -92,12 +92,12 @@ def quadratures_agree() -> None:
     name="longer-first",
     source="domination_theorem.md, step 3; Lemma 4",
     status="spot-checked",
-    how="80 triples with |a| ≠ |b| × f = t log t, t^1.2, t^1.5, t³; plane quadrature in balls",
+    how="160 triples with |a| ≠ |b| × f = t log t, t^1.2, t^1.5, t³; plane quadrature in balls",
 )
 def longer_first() -> None:
     """F(a,b) ≥ F(b,a) when |a| ≥ |b|."""
     with working_precision(_PREC):
-        for _, pair in _pairs("longer first", 40):
+        for _, pair in _pairs("longer first", 80):
             A, B, _ = pair.gram
             longer = pair if A > B else pair.reversed
             if A == B:

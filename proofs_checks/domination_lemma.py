@@ -65,25 +65,25 @@ def _decide_at(level: Fraction, A: Fraction, B: Fraction, c: Fraction) -> None:
     name="lemma-points",
     source="domination_theorem.md, Lemma",
     status="spot-checked",
-    how="440 exact points in certified quadrature: ℓ up to ±30, A up to 400, and A ≈ B ≈ c",
+    how="1420 exact points in certified quadrature: ℓ up to ±30, A up to 400, and A ≈ B ≈ c",
 )
 def lemma_points() -> None:
     """A/(A−c)·(S_A − g(c)) ≥ B/(B−c)·(g'(B) − g'(c))."""
     points = Points("lemma")
     near = Fraction(1, 10**6)
-    for _ in range(100):
+    for _ in range(400):
         level, B = points.between(-30, 30), points.between(0, 20)
         _decide_at(level, B + points.between(0, 20), B, points.between(0, B))
-    for _ in range(100):  # where A, B and c nearly agree, or c is nearly 0
+    for _ in range(300):  # where A, B and c nearly agree, or c is nearly 0
         level, B = points.between(-4, 4), points.between(0, 10)
         _decide_at(level, B * (1 + near * points.integer(0, 9)), B, B * (1 - near * points.integer(1, 9)))
         _decide_at(level, B * (1 + near), B, B * near)
     for level in (Fraction(-30), Fraction(30)):  # the logistic function nearly constant
-        for _ in range(10):
+        for _ in range(30):
             B = points.between(0, 20)
             _decide_at(level, B + points.between(0, 20), B, points.between(0, B))
             _decide_at(level, B * (1 + near), B, B * (1 - near))
-    for _ in range(50):  # A far away, and where g'(B) − g'(c) is largest: ℓ near −B/2
+    for _ in range(150):  # A far away, and where g'(B) − g'(c) is largest: ℓ near −B/2
         B = points.between(0, 10)
         level = -B / 2 + points.between(-1, 1)
         _decide_at(level, 400 * points.between(0, 1) + B, B, points.between(0, B))

@@ -197,13 +197,13 @@ def _single_pair_hinge_lower(sensitivity: Fraction, p: Fraction, level: Fraction
     name="theorem-kl-hinge",
     source="domination_theorem.md, Theorem (one step)",
     status="spot-checked",
-    how="15 triples × γ = 1−p/4, 1+p/2, 1+2p: chords and exact tail masses against integration, in balls",
+    how="40 triples × γ = 1−p/4, 1+p/2, 1+2p: chords and exact tail masses against integration, in balls",
 )
 def kl_hinges() -> None:
     """E[Q f_γ(P/Q)] ≤ E f_γ(q + pL_Δ)."""
     points = Points("kl hinge")
     with working_precision(80):
-        for _ in range(15):
+        for _ in range(40):
             delta, p = points.choice(Fraction(1), Fraction(2)), points.between(0, 1)
             pair = random_pair(points, delta, p)
             while pair.is_flat:

@@ -81,13 +81,16 @@ def power(order: Fraction) -> Generator:
 
 
 def kullback_leibler() -> Generator:
-    """f(t) = t log t: |log P| ≤ π/2 − log(q·cos_a) + p|X| since q·cos_a ≤ |P| ≤ q+p|X|, and likewise for Q."""
+    """f(t) = t log t: |log P| ≤ 2 − log(q·cos_a) + p|X|, and likewise for Q.
+
+    For q·cos_a ≤ |P| ≤ q+p|X| ≤ e^{p|X|}, and the argument of P is at most that of X, which is ≤ 2 (`_widest_strip`).
+    """
 
     def value(P: arb, Q: arb) -> arb:
         return P * (P / Q).log()
 
     def envelope(p: arb, q: arb, cos_a: arb, cos_b: arb) -> list[tuple[arb, arb, arb]]:
-        constant = arb.pi() - (q * cos_a).log() - (q * cos_b).log()
+        constant = 4 - (q * cos_a).log() - (q * cos_b).log()
         zero, one, two = arb(0), arb(1), arb(2)
         return [  # (q + p|X|)(constant + p|X| + p|Y|)
             (q * constant, zero, zero),
