@@ -16,7 +16,7 @@ from math import comb, isqrt
 from typing import Any, ClassVar, NamedTuple
 
 MAX_BYTES, MAX_TERMS, MAX_CELLS = 2_000_000, 2_000_000, 20_000  # of a file, of a quadrature, of a one-step law
-MAX_POINTS, MAX_DIGITS, MAX_WORK = 400_000, 25_000_000, 1_500_000_000  # of a composed law (two); in all
+MAX_POINTS, MAX_DIGITS, MAX_WORK = 400_000, 25_000_000, 1_000_000_000  # of a composed law (two); in all
 
 
 class Rejected(Exception):  # noqa: N818 -- a verdict, not an error
@@ -201,30 +201,34 @@ class Fact(NamedTuple):
 
 
 class Law(NamedTuple):
-    """A bound for a block of steps, in units of 10^−digits. Rounding up is sound: masses are summed times f_γ ≥ 0."""
+    """A bound for a block of steps, in units of 10^unit. Rounding up is sound: masses are summed times f_γ ≥ 0."""
 
     step: Fraction
     first: int
     masses: list[int]  # at least e^(θx)·(mass) at the loss x = (first+i)·step
     lost: int  # at least the θ-mass E[r^θ] of all that was dropped
+    unit: int
 
     def compose(self, other: "Law", digits: int, drop: int) -> "Law":
-        """Compose two blocks, round up to units, and drop masses up to `drop` at both ends."""
-        size, slot = len(self.masses) + len(other.masses) - 1, len(str(max(self.masses) * sum(other.masses)))
+        """Compose two blocks, round up to `digits` digits, and drop masses up to `drop` at both ends."""
+        here, there = sum(self.masses), sum(other.masses)
+        size, slot = len(self.masses) + len(other.masses) - 1, (here * there).bit_length() * 31 // 100 + 1
         require(self.step == other.step and size <= MAX_POINTS and slot * size <= MAX_DIGITS, "the laws do not fit")
-        Interval.spend(10 * slot * size)
+        Interval.spend(4 * slot * size)
         exact = decimal.Context(slot * size, None, decimal.MIN_EMIN, decimal.MAX_EMAX, traps=[decimal.Inexact])
-        # Polynomials are multiplied exactly, packed into long numbers, for which `decimal` takes quasi-linear time.
+        # Polynomials are multiplied exactly, packed into long numbers: `decimal` does that in quasi-linear time.
         packed = [decimal.Decimal("".join([f"{mass:0{slot}d}" for mass in law.masses])) for law in (self, other)]
         product = str(exact.multiply(*packed)).zfill(slot * size)
-        masses = [-(-int(product[i : i + slot]) // 10**digits) for i in range(0, slot * size, slot)]
+        excess = max(0, slot - digits)
+        masses = [-(-int(product[i : i + slot]) // 10**excess) for i in range(0, slot * size, slot)]
         kept = [i for i, mass in enumerate(masses) if mass > drop] or [0]
         # dropped × (kept + dropped) + kept × dropped; E[(rs)^θ] = E[r^θ]·E[s^θ] for independent factors
-        lost = -(-(self.lost * (sum(other.masses) + other.lost) + sum(self.masses) * other.lost) // 10**digits)
+        lost = -(-(self.lost * (there + other.lost) + here * other.lost) // 10**excess)
         lost += sum(masses[: kept[0]]) + sum(masses[kept[-1] + 1 :])
-        return Law(self.step, self.first + other.first + kept[0], masses[kept[0] : kept[-1] + 1], lost)
+        first, unit = self.first + other.first + kept[0], self.unit + other.unit + excess
+        return Law(self.step, first, masses[kept[0] : kept[-1] + 1], lost, unit)
 
-    def hinge_bound(self, theta: Fraction, digits: int, hinge: Fraction, delta: Fraction) -> Interval:
+    def hinge_bound(self, theta: Fraction, hinge: Fraction, delta: Fraction) -> Interval:
         """Bound λ + log((e^c−1)/c), c = E_P[h((L−λ)_+)]/δ, h(y) = y − 1 + e^(−y), λ = hinge.
 
         E_P[h] is γ^(1−θ) times Σ (tilted mass)·e^(−(θ−1)y)·h(y), y = x−λ > 0, plus lost/(e·(θ−1)) for what was dropped,
@@ -238,8 +242,8 @@ class Law(NamedTuple):
             total += mass * tilted * (y_up - one + e_y)
             e_y, tilted, y_up = (e_y * fall >> bits) + 1, (tilted * decay >> bits) + 1, y_up + rise
         upper = -(-total >> bits) + (Interval.of(self.lost) / Interval.of(1).exp()).times(1 / (theta - 1)).hi
-        log_c = Interval(upper, upper).log() - Interval.of((theta - 1) * hinge) - Interval.log_of(delta * 10**digits)
-        c = log_c.exp()  # if this is tiny, log((e^c−1)/c) ≤ c will do
+        log_c = Interval(upper, upper).log() + Interval.log_of(10).times(self.unit) - Interval.of((theta - 1) * hinge)
+        c = (log_c - Interval.log_of(delta)).exp()  # if this is tiny, log((e^c−1)/c) ≤ c will do
         return Interval.of(hinge) + (c if c.hi <= 1 << bits // 2 else ((c.exp() - Interval.of(1)) / c).log())
 
 
@@ -267,8 +271,8 @@ def one_step(p: Fraction, shift: Fraction, theta: Fraction, digits: int, grid: J
     # E[r^θ; above z] ≤ 2^(θ−1)(q^θΦ(−z) + p^θe^(θ(θ−1)Δ²/2)Φ(θΔ−z)) ≤ 2^(θ−2)e^(−z²/2)(q^θ + (r(z)−q)^θ) for z ≥ θΔ.
     require(z.lo >= Interval.of(theta * shift).hi, "the grid ends inside the bulk of the tilted law")
     log_cut = Interval.log_of(2).times(theta - 2) - (z * z).times(HALF)
-    lost = sum((log_cut + log.times(theta)).exp().hi for log in [above.log()] + [Interval.log_of(q)] * (q > 0))
-    return Law(step, first, masses, -(-lost * 10**digits >> Interval.bits))
+    lost = sum((log_cut + x.log().times(theta)).exp().hi for x in ([above, Interval.of(q)] if q else [above]))
+    return Law(step, first, masses, -(-lost * 10**digits >> Interval.bits), -digits)
 
 
 class Proof:
@@ -277,10 +281,10 @@ class Proof:
     def __init__(self, claim: Json) -> None:
         """Begin with no conclusions, and each phase as (p, Δ = 2/σ, steps)."""
         self.facts, self.delta, self.epsilon = list[Fact](), claim["delta"], claim["epsilon"]
+        for p, sigma, steps in ([f[name] for name in PHASE] for f in claim["phases"]):
+            fits = Fraction(1, 10**18) <= p <= 1 <= steps <= 10**12 and Fraction(1, 100) <= sigma <= 10_000
+            require(fits, "a sampling probability, noise multiplier or number of steps is out of range")
         self.phases = [(f["sampling_probability"], 2 / f["noise_multiplier"], f["steps"]) for f in claim["phases"]]
-        for p, shift, steps in self.phases:
-            require(Fraction(1, 10**18) <= p <= 1 and 1 <= steps <= 10**12, "probability or steps out of range")
-            require(Fraction(1, 5000) <= shift <= 200, "noise multiplier out of range")
         require(Fraction(1, 10**400) <= self.delta < 1 and self.epsilon >= 0, "delta or epsilon out of range")
 
     def _fact(self, index: int, kind: str) -> Fact:
@@ -311,12 +315,11 @@ class Proof:
     def _kappa(self, phase: int, order: Fraction, r: Fraction) -> Fraction:
         """Bound |(log F)''|: on [0, r] by |F''| + |F'|², (39) to (42), as F ≥ 1; if r = 0, by (α−1)κ₂ of (45)."""
         p, shift, alpha = self._phase(phase, order)
-        square, log_p, log_q = shift**2, Interval.log_of(p), Interval.log_of(1 - p)
+        square, rate, log_p, log_q = shift**2, shift**2 * r, Interval.log_of(p), Interval.log_of(1 - p)
         if r == 0:
             return 2 * square**2 * alpha * (alpha - 1) * (4 * alpha**2 + 5 * alpha + 4)
-        rate, e = square * r, dict[tuple[int, int], Fraction]()
-        for i, j in ((1, 1), (0, 2), (0, 4), (1, 3), (2, 2), (0, 3), (1, 2), (2, 1)):
-            e[i, j] = Fraction(0)  # E[vⁱwʲh] by (42), with a = i + k
+        e = dict.fromkeys([(1, 1), (0, 2), (0, 4), (1, 3), (2, 2), (0, 3), (1, 2), (2, 1)], Fraction(0))
+        for i, j in e:  # E[vⁱwʲh] by (42), with a = i + k
             for a, b in ((a, alpha - a) for a in range(i, alpha + 1)):
                 common = Interval.of(square * a * (a - 1) / 2) + Interval.log_of(comb(alpha - i, a - i))
                 by_q = log_q.times(1 - a - j) + log_p.times(a + j) + Interval.of(rate * j * (a + j - 1))
@@ -333,9 +336,9 @@ class Proof:
 
     def point_trapezoid(self, phase: int, order: Fraction, u: Fraction, step: Fraction, strip: Fraction, first: int,
                         last: int, log_moment: Fraction) -> Fact:  # fmt: skip
-        """F(u) = ∫(q + p·e^(βv−β²/2))^s Σ_k b_k φ(v − m_k) dv by the trapezoidal rule: nodes hn, h = step, error ηF(u).
+        """F(u) = ∫(q + p·e^(βv−β²/2))^s Σ_k b_k φ(v − kβ/2) dv by the trapezoidal rule, nodes hn, h = step, error ηF.
 
-        For u > 0: β² = 2uΔ², s = 1−α, b = a of _weights, m_k = kβ/2. For u = 0, any order: β = Δ, s = α, b = 1, m = 0.
+        For u > 0: β² = 2uΔ², s = 1−α, b = a of _weights. For u = 0 and any order: β = Δ, s = α, and only k = 0, b = 1.
         η = factor/(e^(2πd/h)−1): on the strip |Im v| ≤ d < π/β the absolute value integrates to at most ½·factor·F(u).
         """
         (p, shift, _), zero, two = self._phase(phase, order if u else Fraction(2)), Interval.of(0), Interval.log_of(2)
@@ -345,25 +348,24 @@ class Proof:
         if u:
             power, weights = 1 - order, self._weights(phase, order)
             log_factor += beta.times(strip / 2).cos().log().times(power)
-            mixture = [(weight, beta.times(Fraction(k, 2))) for k, weight in enumerate(weights)]
-            majorant = [(weight + log_q.times(power), mode) for weight, mode in mixture]
+            majorant = [(a + log_q.times(power), beta.times(Fraction(k, 2))) for k, a in enumerate(weights)]
         else:  # (q + pL)^α ≤ 2^(α−1)(q^α + p^αL^α), and φL^α is e^(α(α−1)Δ²/2) times a normal density with mean αΔ
-            power, mixture, half = order, [(zero, zero)], two.times(order - 1)
+            power, weights, half = order, [zero], two.times(order - 1)
             shifted = half + log_p.times(order) + Interval.of(order * (order - 1) * shift**2 / 2)
             majorant = [(half + log_q.times(order), zero), (shifted, Interval.of(order * shift))]
-        fits = 0 <= last - first <= MAX_TERMS // (20 + len(mixture)) and beta.times(strip).hi < Interval.pi().lo
+        fits = 0 <= last - first <= MAX_TERMS // (20 + len(weights)) and beta.times(strip).hi < Interval.pi().lo
         require(fits, "too many nodes, or none, or the strip reaches a singularity")
         exponent, scale = Interval.pi().times(2 * strip / step), Interval.pi().times(2).log().times(HALF)
         require(exponent.lo >= max(1 << Interval.bits, log_factor.hi), "the step is too large")
         eta, total = (log_factor - exponent).exp() / (Interval.of(1) - (zero - exponent).exp()), 0
-        for v in (Interval.of(n * step) for n in range(first, last + 1)):
-            Interval.spend(100 * len(mixture))
-            x = beta * v - Interval.of(square / 2)
+        weights = [a - Interval.of(k * k * square / 8) for k, a in enumerate(weights)]
+        for v in (n * step for n in range(first, last + 1)):
+            Interval.spend(200 * len(weights))
+            x, pull = beta.times(v) - Interval.of(square / 2), beta.times(v / 2)
             outer = x if x.lo > 0 else zero  # log(q + p·e^x) with the larger exponential taken out
             inner = (zero - outer).exp().times(1 - p) + (x - outer).exp().times(p)
-            common = (outer + inner.log()).times(power) + Interval.log_of(step) - scale
-            terms = [weight + common - ((v - mode) * (v - mode)).times(HALF) for weight, mode in mixture]
-            total += self._sum(terms, log_moment)
+            common = (outer + inner.log()).times(power) + Interval.log_of(step) - scale - Interval.of(v * v / 2)
+            total += self._sum([a + pull.times(k) + common for k, a in enumerate(weights)], log_moment)
         for weight, mode in majorant:  # h·Σφ over x+h, x+2h, … is at most ½e^(−x²/2) if x ≥ 0, and at most 1 + h·φ(0)
             for x in (Interval.of(last * step) - mode, mode - Interval.of(first * step)):
                 tail = (x * x).times(-HALF) - two if x.lo >= 0 else Interval.log_of(1 + step)
@@ -455,7 +457,7 @@ class Proof:
                 block = block.compose(block, digits, 10**drop_digits)
                 block = block.compose(once, digits, 10**drop_digits) if bit == "1" else block
             total = total.compose(block, digits, 10**drop_digits) if total else block
-        return self._claim((total or block).hinge_bound(tilt, digits, hinge, self.delta))
+        return self._claim((total or block).hinge_bound(tilt, hinge, self.delta))
 
 
 def check(claim: Json, certificate: Json) -> None:
@@ -464,8 +466,7 @@ def check(claim: Json, certificate: Json) -> None:
     require(64 <= Interval.bits <= 4096, "bits out of range")
     rules = {name: rule for name, rule in vars(Proof).items() if not name.startswith("_")}
     for count, step in enumerate(certificate["steps"]):
-        name = str(dict(step).get("rule"))
-        if name not in rules:
+        if (name := str(dict(step).get("rule"))) not in rules:
             raise ValueError(f"unknown rule: {name[:40]}")
         kinds = {field: KINDS[kind] for field, kind in rules[name].__annotations__.items() if field != "return"}
         values = read(step, {"rule": name, **kinds})
@@ -487,7 +488,7 @@ def main(arguments: list[str] | None = None) -> int:
             raise ValueError("usage: checker.py NAME.claim.json NAME.cert.json (at most 2 MB each)")
         claim = parse(texts[0], CLAIM)
         check(claim, parse(texts[1], CERTIFICATE))
-    except (Rejected, ValueError, OSError, RecursionError, MemoryError) as error:
+    except (Rejected, ValueError, ArithmeticError, OSError, RecursionError, MemoryError) as error:
         rejected = isinstance(error, Rejected)
         print("REJECTED" if rejected else "MALFORMED", str(error) or type(error).__name__, sep=": ")
         return 1 if rejected else 2
