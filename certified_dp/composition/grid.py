@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import pairwise
 
 from certified_dp.composition.compose import COARSEN_ABOVE, Repetition
 from certified_dp.composition.one_step import Cells, Curve
@@ -28,6 +29,22 @@ def log_add(a: float, b: float) -> float:
     return high if low == -math.inf else high + math.log1p(math.exp(low - high))
 
 
+def touching_share(slope: float, width: float) -> float:
+    """Choose where in a lattice cell of this width a lower law's line should touch, as a share of the width.
+
+    Lines lose nothing where neighbours meet at a lattice point: where the ratio's mean between two touching points is
+    the lattice point between them. For a log-density of the loss with slope k the point is then a below the cell's
+    right end, e^a = k/(k+1)·(e^{(k+1)w}−1)/(e^{kw}−1).
+    """
+    k = max(-600.0 / width, min(600.0 / width, slope))
+
+    def mean_exponential(t: float) -> float:  # (e^t − 1)/t
+        return math.expm1(t) / t if abs(t) > 1e-9 else 1 + t / 2
+
+    below = math.log(mean_exponential((k + 1) * width) / mean_exponential(k * width))
+    return max(1e-3, min(1 - 1e-3, 1 - below / width))
+
+
 class PairEstimate:
     """One phase's single pair in floats: log r(z) and the moments of r under Q."""
 
@@ -43,13 +60,22 @@ class PairEstimate:
         """Estimate log r(z)."""
         return log_add(self.log_q, self.log_p + self.sensitivity * z - self.sensitivity**2 / 2)
 
+    def log_density_slope(self, loss: float) -> float:
+        """Estimate d/dℓ of the log-density of ℓ = log r under Q; +inf at log q and below."""
+        ratio, q = math.exp(loss), math.exp(self.log_q)
+        if ratio <= q * (1 + 1e-15):
+            return math.inf
+        x = (math.log(ratio - q) - self.log_p) / self.sensitivity + self.sensitivity / 2
+        return 1 - ratio / (ratio - q) * (1 + x / self.sensitivity)
+
     def log_cell_mean(self, h: float) -> float:
-        """Estimate log m with m = E[r | r < m·e^{h/2}]: the mean of the lattice cell around it (1/m for 1/r)."""
+        """Estimate log m with m = E[r | log r < log m + touching(h)]: the mean of the lowest cell (1/m for 1/r)."""
         p, q, delta = math.exp(self.log_p), math.exp(self.log_q), self.sensitivity
         unit = 1.0  # m = q + p·unit
         for _ in range(40):
-            above = unit + (q + p * unit) * math.expm1(h / 2) / p
-            x = math.log(above) / delta + delta / 2
+            m = q + p * unit
+            reach = h * touching_share(self.log_density_slope(math.log(m) + h / 2), h)
+            x = math.log(unit + m * math.expm1(reach) / p) / delta + delta / 2
             unit = math.exp(max(-600.0, log_normal_tail(delta - x) - log_normal_tail(-x)))
         return math.log(q + p * unit) if p > 0.1 else math.log1p(p * (unit - 1))
 
@@ -224,7 +250,18 @@ def cells(phase: Phase, curve: Curve, chosen: Plan, *, upper: bool) -> Cells:
     shift = Fraction(anchor) % step
     low = math.floor((lowest - float(shift)) / h + 1e-6)
     high = max(low + 2, math.ceil((highest - float(shift)) / h))
-    return Cells(tuple(_ends(low, high, chosen.growth)), shift, step)
+    ends = tuple(_ends(low, high, chosen.growth))
+    return Cells(ends, shift, step, () if upper else _touching(pair, curve, [shift + i * step for i in ends]))
+
+
+def _touching(pair: PairEstimate, curve: Curve, losses: Sequence[Fraction]) -> tuple[Fraction, ...]:
+    points = []
+    for left, right in pairwise(losses):
+        width, middle = float(right - left), float(left + right) / 2
+        forward = curve is Curve.FORWARD or (curve is Curve.SYMMETRIC and middle > 0)
+        slope = pair.log_density_slope(middle) if forward else -1 - pair.log_density_slope(-middle)
+        points.append(left + (right - left) * Fraction(touching_share(slope, width)))
+    return tuple(points)
 
 
 def repeated(phase: Phase, chosen: Plan) -> Repetition:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from fractions import Fraction
+from itertools import pairwise
 
 from flint import arb, arb_poly
 
@@ -37,10 +38,16 @@ class Cells:
     indices: Sequence[int]
     shift: Fraction
     step: Fraction
+    touching: Sequence[Fraction] = ()  # lower laws: a loss in each cell, where the line touches the curve
 
     def loss(self, index: int) -> Fraction:
         """Return the loss of lattice point ``index``."""
         return self.shift + index * self.step
+
+
+def _is_forward(curve: Curve, loss: Fraction) -> bool:
+    """Return whether the curve at this loss is the forward pair's."""
+    return curve is Curve.FORWARD or (curve is Curve.SYMMETRIC and loss >= 0)
 
 
 class OneStep:
@@ -68,7 +75,7 @@ class OneStep:
 
     def above(self, curve: Curve, loss: Fraction) -> Line:
         """Enclose the masses (Q, P) of {ratio > e^loss}; at loss = 0 of the symmetric curve, its forward part's."""
-        if curve is Curve.FORWARD or (curve is Curve.SYMMETRIC and loss >= 0):
+        if _is_forward(curve, loss):
             gamma = ball(loss).exp()
             if gamma <= self.q:
                 return arb(1), arb(1)
@@ -126,17 +133,18 @@ def upper_law(phase: Phase, curve: Curve, cells: Cells, tilt: Fraction, *, prec:
 def lower_law(phase: Phase, curve: Curve, cells: Cells, tilt: Fraction, *, prec: int, working: int) -> LatticeLaw:
     """Put a lattice law below the one-step ratio in the increasing convex order: the hull of one line for each cell.
 
-    The line of the event {ratio > e^ℓ}, ℓ near the cell's middle, is below the curve and touches it there. Below the
-    lattice the line 1 − γ is used; the symmetric curve's kink γ = 1 must be one of the cells' ends, because the two
-    sides' lines are below the curve on their own side only.
+    The line of the event {ratio > e^ℓ}, ℓ = cells.touching, is below the curve and touches it there; any ℓ is valid.
+    Below the lattice the line 1 − γ is used. The symmetric curve's kink γ = 1 must be one of the cells' ends and each
+    ℓ in its cell, because the two sides' lines are below the curve on their own side only.
     """
-    if curve is Curve.SYMMETRIC and not any(cells.loss(index) == 0 for index in cells.indices):
+    ends = cells.indices
+    if curve is Curve.SYMMETRIC and not any(cells.loss(index) == 0 for index in ends):
         raise ValueError("the kink of the symmetric curve is not a lattice point")
+    if any(not cells.loss(i) < x < cells.loss(j) for (i, j), x in zip(pairwise(ends), cells.touching, strict=True)):
+        raise ValueError("a touching point outside its cell")
     with working_precision(working):
         step = OneStep(phase)
-        ends = cells.indices
-        middles = [(cells.loss(ends[k]) + cells.loss(ends[k + 1])) / 2 for k in range(len(ends) - 1)]
-        lines = [step.above(curve, middle) for middle in middles]
+        lines = [step.above(curve, loss) for loss in cells.touching]
         law = hull_law(ends, lines, (arb(1), arb(1)), offset=cells.shift, step=cells.step, tilt=tilt)
     with working_precision(prec):
         return replace(law, weights=_rounded(law.weights.coeffs()))
