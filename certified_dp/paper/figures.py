@@ -255,6 +255,9 @@ def _bracket(picture: Figure, rows: Sequence[Row]) -> None:
     above.legend(loc="upper left")
     above.set_title(r"$p=0.01$, $\sigma=2$, $\delta=10^{-6}$")
     below.set_ylim(0.98, 1.6)
+    below.annotate(
+        "Birrell et al. and Wang et al. are above this panel", (0.98, 0.93), xycoords="axes fraction", ha="right"
+    )
     below.set_ylabel(r"$\varepsilon$ / floor")
     _log_steps(below, rows)
 
