@@ -171,6 +171,7 @@ def _noise_multiplier(parameters: Parameters) -> Interval:
         steps=phase.steps,
         sampling_probability=phase.sampling_probability,
         value_digits=4,
+        method="kl_hinge",
         relative_slack=_GRID_SLACK,
     )
     low = found.value

@@ -112,11 +112,15 @@ def _row(outcome: Outcome) -> str:
     else:
         low, high = case.bracket
         wanted = f"[{decimal_lower(low, 6)}, {decimal_upper(high, 6)}]"
-    excess = f" ({outcome.excess:+.2%})" if math.isfinite(outcome.excess) else ""
+    excess = f" ({_times(outcome.excess)})" if math.isfinite(outcome.excess) else ""
     flags = ", ".join(case.flags)
     return (
         f"  {outcome.word:<8} {outcome.answer}, {wanted}{excess}  {_show(case.parameters)}  [{flags}] {case.identifier}"
     )
+
+
+def _times(excess: float) -> str:
+    return f"{excess:+.2%}" if excess < 10 else f"{1 + excess:.2g} times"
 
 
 def _show(parameters: Mapping[str, Any]) -> str:

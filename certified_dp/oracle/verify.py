@@ -95,9 +95,9 @@ def one_step_delta(p: Any, delta: Any, epsilon: Any) -> Any:
 
 
 def _nodes(start: Any, end: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield Gauss–Legendre nodes and weights on panels of length 1/2."""
-    rule = mp.quad.__self__._gauss_legendre.get_nodes(-1, 1, 4, mp.prec)
-    count = int(mp.ceil(2 * (end - start)))
+    """Yield 12-point Gauss–Legendre nodes and weights on panels of length at most 1."""
+    rule = mp.quad.__self__._gauss_legendre.get_nodes(-1, 1, 3, mp.prec)
+    count = int(mp.ceil(end - start))
     half = (end - start) / (2 * count)
     for panel in range(count):
         middle = start + (2 * panel + 1) * half
@@ -147,10 +147,13 @@ def composed_delta(
 
     theta = 1 + _minimise(lambda x: log_size(1 + mp.exp(x)), mpf(-5), mpf(5))
     step = 2 * mp.pi * (theta - 1) / (-mp.log(delta) + 60)
-    first, second = (_mellin_sum(laws, epsilon, theta, h) for h in (step, step / 2))
-    if abs(first - second) > abs(second) * mpf(10) ** -9:
-        raise ArithmeticError("the inverse Mellin transform has not converged")
-    return second
+    value = _mellin_sum(laws, epsilon, theta, step)
+    for _ in range(6):
+        step /= 2
+        coarser, value = value, _mellin_sum(laws, epsilon, theta, step)
+        if abs(coarser - value) <= abs(value) * mpf(10) ** -9:
+            return value
+    raise ArithmeticError("the inverse Mellin transform has not converged")
 
 
 def _minimise(objective: Callable[[Any], Any], low: Any, high: Any) -> Any:
@@ -163,10 +166,12 @@ def _minimise(objective: Callable[[Any], Any], low: Any, high: Any) -> Any:
 
 
 def _mellin_sum(laws: Sequence[tuple[Law, Any]], epsilon: Any, theta: Any, step: Any) -> Any:
-    atoms = [
-        ([mass * mp.exp(theta * loss) for mass, loss in law], [mp.expj(step * loss) for _, loss in law], steps)
-        for law, steps in laws
-    ]
+    atoms = []
+    for law, steps in laws:
+        tilted = [(mass * mp.exp(theta * loss), mp.expj(step * loss)) for mass, loss in law]
+        least = mpf(10) ** -28 * max(weight for weight, _ in tilted)
+        kept = [(weight, turn) for weight, turn in tilted if weight > least]
+        atoms.append(([weight for weight, _ in kept], [turn for _, turn in kept], steps))
     terms = [[mp.mpc(weight) for weight in weights] for weights, _, _ in atoms]
     total, n = mpf(0), 0
     while True:
@@ -193,7 +198,11 @@ def pair_delta(phases: Sequence[Mapping[str, Any]], epsilon: Any, delta: Any) ->
         square = sum(phase["steps"] * (2 / Fraction(phase["noise_multiplier"])) ** 2 for phase in phases)
         return one_step_delta(mpf(1), mp.sqrt(number(square)), epsilon)
     with mp.workdps(30):
-        return max(composed_delta(phases, epsilon, delta, law) for law in (forward_law, reversed_law))
+        forward = composed_delta(phases, epsilon, delta, forward_law)
+        largest = -mp.fsum(phase["steps"] * mp.log1p(-number(phase["sampling_probability"])) for phase in phases)
+        if epsilon >= largest:  # the reversed pair's loss never exceeds log(1/q) a step
+            return forward
+        return max(forward, composed_delta(phases, epsilon, delta, reversed_law))
 
 
 def _encloses(low: Any, value: Any, high: Any) -> bool:
