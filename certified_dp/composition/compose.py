@@ -114,7 +114,8 @@ def coarsen_down(law: LatticeLaw) -> LatticeLaw:
         lines.append((above[0] + q / 2, above[1] + p / 2))
         q_even, p_even = masses[middle - 1]
         above = above[0] + q + q_even, above[1] + p + p_even
-    return hull_law(range(pairs + 1), lines[::-1], above, offset=law.offset, step=2 * law.step, tilt=law.tilt)
+    coarse = hull_law(range(pairs + 1), lines[::-1], above, offset=law.offset, step=2 * law.step, tilt=law.tilt)
+    return replace(coarse, dropped=law.dropped)
 
 
 def compose(

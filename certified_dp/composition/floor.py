@@ -19,7 +19,7 @@ from certified_dp.composition.engine import (
     refine_step,
 )
 from certified_dp.composition.grid import Plan, plan
-from certified_dp.composition.hockey import epsilon_lower
+from certified_dp.composition.hockey import epsilon_lower, lost_share
 from certified_dp.composition.law import hockey_stick
 from certified_dp.composition.one_step import Curve, total_variation
 from certified_dp.enclosure import ball, lower_end, working_precision
@@ -75,7 +75,8 @@ def floor_epsilon(
         law = lower_composition(phases, curve, current, memory_limit)
         with working_precision(current.prec):
             epsilon = epsilon_lower(law, delta, current.log_delta)
-        return epsilon_trial(FloorBound(epsilon, delta, curve, current.step), epsilon)
+            lost = lost_share(law, epsilon)
+        return epsilon_trial(FloorBound(epsilon, delta, curve, current.step), epsilon, lost)
 
     return _better_direction(trial, chosen, relative_slack)
 
@@ -94,7 +95,8 @@ def floor_delta(
         law = lower_composition(phases, curve, current, memory_limit)
         with working_precision(current.prec):
             delta = max(Fraction(0), lower_end(hockey_stick(law, epsilon)))
-        return delta_trial(FloorBound(epsilon, delta, curve, current.step), delta)
+            lost = lost_share(law, epsilon)
+        return delta_trial(FloorBound(epsilon, delta, curve, current.step), delta, lost)
 
     return _better_direction(trial, chosen, relative_slack)
 

@@ -119,8 +119,13 @@ class Plan:
         return self.prec + 32 + 2 * max(0, -round(math.log2(self.step)))
 
     def refined(self, factor: int) -> "Plan":
-        """Divide the lattice step by ``factor``."""
-        return replace(self, step=self.step / factor, growth=self.growth * factor)
+        """Divide the lattice step by ``factor``; what coarsening adds falls with the square, as the rest does."""
+        return replace(
+            self,
+            step=self.step / factor,
+            growth=self.growth * factor,
+            coarsen_budget=self.coarsen_budget / factor**2,
+        )
 
 
 def _golden_minimum(f: Callable[[float], float], low: float, high: float, rounds: int) -> float:

@@ -4,8 +4,8 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 
-from certified_dp.composition.law import LatticeLaw, hockey_stick, hockey_stick_upper, tail_estimates
-from certified_dp.enclosure import ball, float_estimate
+from certified_dp.composition.law import LatticeLaw, hockey_stick, hockey_stick_upper, lost_estimate, tail_estimates
+from certified_dp.enclosure import ball
 from certified_dp.errors import PrecisionExhaustedError
 from certified_dp.parameters import log_estimate
 
@@ -13,9 +13,8 @@ _NUDGES = 40
 
 
 def lost_share(law: LatticeLaw, epsilon: Fraction) -> float:
-    """Estimate what truncation adds to δ at ε, relative to the rest (upper laws)."""
-    kept = hockey_stick(law, epsilon)
-    return min(1e30, float_estimate(hockey_stick_upper(law, epsilon) / kept - 1)) if kept > 0 else 0.0
+    """Estimate what truncation changed in δ at ε, relative to the rest."""
+    return lost_estimate(hockey_stick_upper(law, epsilon), hockey_stick(law, epsilon))
 
 
 def epsilon_upper(law: LatticeLaw, delta: Fraction, log_scale: float) -> Fraction:

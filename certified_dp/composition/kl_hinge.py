@@ -21,9 +21,9 @@ from certified_dp.composition.engine import (
     upper_composition,
 )
 from certified_dp.composition.grid import Plan, plan
-from certified_dp.composition.law import LatticeLaw, kl_hinge, kl_hinge_upper, tail_estimates
+from certified_dp.composition.law import LatticeLaw, kl_hinge, kl_hinge_upper, lost_estimate, tail_estimates
 from certified_dp.composition.one_step import Curve
-from certified_dp.enclosure import ball, float_estimate, lower_end, upper_end, working_precision
+from certified_dp.enclosure import ball, lower_end, upper_end, working_precision
 from certified_dp.parameters import Phase
 
 
@@ -80,7 +80,9 @@ def kl_hinge_epsilon(
             hinge = Fraction(_best_hinge(law, current.log_delta))
             total = kl_hinge_upper(law, hinge)
             epsilon = max(Fraction(0), upper_end(ball(hinge) + _log_slope(total / ball(delta))))
-            return epsilon_trial(_bound(epsilon, delta, hinge, law, current), epsilon, _lost(law, hinge, total))
+            return epsilon_trial(
+                _bound(epsilon, delta, hinge, law, current), epsilon, lost_estimate(total, kl_hinge(law, hinge))
+            )
 
     return refine_step(run, chosen, relative_slack)
 
@@ -105,19 +107,15 @@ def kl_hinge_delta(
             hinge = lower_end(ball(epsilon) - _log_slope(c))
             total = kl_hinge_upper(law, hinge)
             delta = min(Fraction(1), upper_end(total / c))
-            return delta_trial(_bound(epsilon, delta, hinge, law, current), delta, _lost(law, hinge, total))
+            return delta_trial(
+                _bound(epsilon, delta, hinge, law, current), delta, lost_estimate(total, kl_hinge(law, hinge))
+            )
 
     return refine_step(run, chosen, relative_slack)
 
 
 def _bound(epsilon: Fraction, delta: Fraction, hinge: Fraction, law: LatticeLaw, current: Plan) -> KLHingeBound:
     return KLHingeBound(epsilon, delta, hinge, law.tilt, current.step, upper_end(law.dropped), len(law))
-
-
-def _lost(law: LatticeLaw, hinge: Fraction, total: arb) -> float:
-    """Estimate what truncation adds to the hinge expectation, relative to the rest."""
-    kept = kl_hinge(law, hinge)
-    return min(1e30, float_estimate(total / kept - 1)) if kept > 0 else 0.0
 
 
 def _log_slope(c: arb) -> arb:

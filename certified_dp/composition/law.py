@@ -15,6 +15,9 @@ from flint import arb, arb_poly
 from certified_dp.enclosure import ball, finite, float_estimate, upper_ball
 
 
+_UNRESOLVED = 1e12
+
+
 @dataclass(frozen=True)
 class LatticeLaw:
     """A non-negative measure on e^{offset + i·step}, and a bound on what is missing from it.
@@ -98,6 +101,14 @@ def kl_hinge_upper(law: LatticeLaw, hinge: Fraction) -> arb:
     """
     factor = ball((1 - law.tilt) * hinge - 1).exp() / ball(law.tilt - 1)
     return upper_ball(kl_hinge(law, hinge) + law.dropped * factor)
+
+
+def lost_estimate(total: arb, kept: arb) -> float:
+    """Estimate what truncation adds to an expectation, relative to the rest; large when the rest is not resolved."""
+    middle, radius = float_estimate(kept), float_estimate(kept.rad())
+    if middle <= 1000 * radius:
+        return _UNRESOLVED if total > 0 else 0.0
+    return min(1e30, float_estimate(total / kept) - 1)
 
 
 def tail_estimates(law: LatticeLaw, log_scale: float) -> Iterator[tuple[float, float, float, float]]:
