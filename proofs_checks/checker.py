@@ -184,10 +184,9 @@ def read(value: object, schema: Any) -> Any:
 
 
 def parse(text: str, schema: Any) -> Any:
-    """Parse JSON and read it by the schema; floats, NaN and long integers become None, which no schema allows."""
-    hooks: Json = dict.fromkeys(("parse_float", "parse_constant"), lambda word: None)
-    hooks["parse_int"] = lambda word: int(word) if len(word) <= 25 else None
-    return read(json.loads(text, object_pairs_hook=tuple, **hooks), schema)
+    """Parse JSON and read it by the schema. No schema allows a float (or NaN), nor None, which long integers become."""
+    value = json.loads(text, object_pairs_hook=tuple, parse_int=lambda word: int(word) if len(word) <= 25 else None)
+    return read(value, schema)
 
 
 class Fact(NamedTuple):
@@ -308,6 +307,7 @@ class Proof:
     def _weights(self, phase: int, order: Fraction) -> list[Interval]:
         """Enclose log a_k, a_k = C(α,k)·q^(α−k)·p^k·e^(k(k−1)Δ²/2), for k = 0..α."""
         p, shift, alpha = self._phase(phase, order)
+        Interval.spend(3000 * alpha)
         log_q, log_p = Interval.log_of(1 - p), Interval.log_of(p)
         logs = [Interval.log_of(comb(alpha, k)) + log_q.times(alpha - k) + log_p.times(k) for k in range(alpha + 1)]
         return [log + Interval.of(k * (k - 1) * shift**2 / 2) for k, log in enumerate(logs)]
@@ -344,7 +344,8 @@ class Proof:
         (p, shift, _), zero, two = self._phase(phase, order if u else Fraction(2)), Interval.of(0), Interval.log_of(2)
         square, log_q, log_p = 2 * u * shift**2 if u else shift**2, Interval.log_of(1 - p), Interval.log_of(p)
         beta, log_factor = Interval.log_of(square).times(HALF).exp(), two + Interval.of(strip**2 / 2)
-        require(0 <= u <= HALF and 1 < order <= 2048 and step > 0 and strip > 0, "a parameter is out of range")
+        fits = 0 <= u <= HALF and 1 < order <= 2048 and step > 0 and strip > 0
+        require(fits and beta.times(strip).hi < Interval.pi().lo, "a parameter is out of range")
         if u:
             power, weights = 1 - order, self._weights(phase, order)
             log_factor += beta.times(strip / 2).cos().log().times(power)
@@ -353,8 +354,7 @@ class Proof:
             power, weights, half = order, [zero], two.times(order - 1)
             shifted = half + log_p.times(order) + Interval.of(order * (order - 1) * shift**2 / 2)
             majorant = [(half + log_q.times(order), zero), (shifted, Interval.of(order * shift))]
-        fits = 0 <= last - first <= MAX_TERMS // (20 + len(weights)) and beta.times(strip).hi < Interval.pi().lo
-        require(fits, "too many nodes, or none, or the strip reaches a singularity")
+        require(0 <= (last - first) * (20 + len(weights)) <= MAX_TERMS, "too many nodes, or none")
         exponent, scale = Interval.pi().times(2 * strip / step), Interval.pi().times(2).log().times(HALF)
         require(exponent.lo >= max(1 << Interval.bits, log_factor.hi), "the step is too large")
         eta, total = (log_factor - exponent).exp() / (Interval.of(1) - (zero - exponent).exp()), 0
