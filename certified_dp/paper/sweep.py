@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
+from fractions import Fraction
 from itertools import islice
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -94,7 +95,9 @@ def _bounds(result: Result) -> Row:
 def _floor(setting: Setting) -> Row:
     run = as_phases(_run(setting))
     options = read_options(**{key: setting[key] for key in OPTION_KEYS if key in setting})
-    if "delta" in setting:
+    if not run:
+        floor = Fraction(0)
+    elif "delta" in setting:
         floor = floor_epsilon(run, exact_delta(setting["delta"]), **options.grid).epsilon
     else:
         floor = floor_delta(run, exact_epsilon(setting["epsilon"]), **options.grid).delta

@@ -141,6 +141,17 @@ def test_rows_are_the_librarys_answers() -> None:
         assert row["error"] == ""
 
 
+def test_the_floor_can_be_asked_for() -> None:
+    """The method "floor" gives a lower bound and nothing else, for ε and δ; without steps it is 0."""
+    run = {"sampling_probability": "0.1", "noise_multiplier": "3", "method": "floor"}
+    row = evaluate({**run, "steps": "10", "delta": "1e-5"})
+    phase = DPSGD(sampling_probability="0.1", noise_multiplier=3, steps=10)
+    assert 0 < Fraction(row["floor"]) < epsilon(phase, "1e-5").upper
+    assert (row["upper"], row["error"]) == ("", "")
+    assert 0 < Fraction(evaluate({**run, "steps": "10", "epsilon": "1"})["floor"]) < 1
+    assert evaluate({**run, "steps": "0", "delta": "1e-5"})["floor"] == "0"
+
+
 def test_failures_are_recorded_and_the_rest_goes_on() -> None:
     """A batch larger than the data fails alone, with its reason."""
     with ThreadPoolExecutor(2) as executor:
