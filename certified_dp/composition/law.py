@@ -14,7 +14,6 @@ from flint import arb, arb_poly
 
 from certified_dp.enclosure import ball, finite, float_estimate, upper_ball
 
-
 _UNRESOLVED = 1e12
 
 
