@@ -91,7 +91,7 @@ def paper_rows(number: Number | None = None) -> list[dict[str, str]]:
     Raises: InvalidParameterError: not a table of the paper.
 
     Example:
-        >>> row = paper_rows(2)[7]
+        >>> row = paper_rows(2)[8]
         >>> row["sigma"], row["T"], row["ours"], row["lossless"], row["relative_difference"]
         ('2', '4000', '4.75', '5.28', '-10.02%')
     """
