@@ -63,7 +63,7 @@ class Trial(Generic[_R]):
     result: _R
     size: float  # what refinement should not move any more: ε, or log δ
     scale: float  # in units of this
-    lost: float = 0.0  # what truncation adds, relative to the rest
+    lost: float  # what truncation adds, relative to the rest
 
 
 def refine_step(run: Callable[[Plan], Trial[_R]], chosen: Plan, relative_slack: Fraction) -> _R:
@@ -98,13 +98,13 @@ def refine_step(run: Callable[[Plan], Trial[_R]], chosen: Plan, relative_slack: 
     return trial.result
 
 
-def epsilon_trial(result: _R, epsilon: Fraction, lost: float = 0.0) -> Trial[_R]:
-    """Ask for ``relative_slack`` of ε."""
+def epsilon_trial(result: _R, epsilon: Fraction, chosen: Plan, lost: float) -> Trial[_R]:
+    """Ask for ``relative_slack`` of ε, or of a share of the loss's deviation when that is larger."""
     size = float(epsilon)
-    return Trial(result, size, max(size, 1e-6), lost)
+    return Trial(result, size, max(size, chosen.epsilon_scale), lost)
 
 
-def delta_trial(result: _R, delta: Fraction, lost: float = 0.0) -> Trial[_R]:
+def delta_trial(result: _R, delta: Fraction, lost: float) -> Trial[_R]:
     """Ask for ``relative_slack`` of log(1/δ), or of 1 when that is larger."""
     size = -log_estimate(delta) if delta > 0 else 1e6
     return Trial(result, size, max(size, 1.0), lost)

@@ -76,7 +76,7 @@ def floor_epsilon(
         with working_precision(current.prec):
             epsilon = epsilon_lower(law, delta, current.log_delta)
             lost = lost_share(law, epsilon)
-        return epsilon_trial(FloorBound(epsilon, delta, curve, current.step), epsilon, lost)
+        return epsilon_trial(FloorBound(epsilon, delta, curve, current.step), epsilon, current, lost)
 
     return _better_direction(trial, chosen, relative_slack)
 

@@ -104,6 +104,7 @@ class Plan:
     log_drop: float  # log of the share of the final θ-mass that may be dropped at each doubling
     steps: int
     log_delta: float
+    epsilon_scale: float  # what relative_slack of ε refers to, at least: a share of the loss's standard deviation
     deviation: float  # estimated standard deviation of the composed loss under the tilt, in nats
     growth: int
     coarsen_budget: float  # for `compose`: what coarsening may add, a share of what the accuracy allows
@@ -154,61 +155,61 @@ def plan(
 ) -> Plan:
     """Choose tilt, step, cut-offs and precision for the given δ (or the given ε)."""
     pairs = [PairEstimate(phase) for phase in phases]
-
-    def log_moment(order: float) -> float:
-        return math.fsum(pair.steps * pair.tilted(order)[0] for pair in pairs)
-
-    log_delta = log_estimate(delta) if delta is not None else 0.0
-    target = float(epsilon) if epsilon is not None else 0.0
-
-    def objective(log_excess: float) -> float:
-        excess = math.exp(log_excess)
-        order = 1 + excess
-        if delta is not None:
-            return (log_moment(order) - log_delta - math.log(order)) / excess + math.log1p(-1 / order)
-        return log_moment(order) - excess * target - math.log(order) + excess * math.log1p(-1 / order)
-
-    biggest = max(pair.sensitivity for pair in pairs)
-    least, most = math.log(1e-5), math.log(max(4.0, 60.0 / biggest**2 + 400.0 / biggest))
-    best = _golden_minimum(objective, least, most, 24)
-    excess = math.exp(best)
-    value = objective(best)
-    if delta is not None:
-        eps = value
-    else:
-        eps, log_delta = target, min(0.0, value)
-    eps = max(eps, 1e-9)
+    excess, value = _best_order(pairs, delta, epsilon)
+    order = 1 + excess
+    log_delta = log_estimate(delta) if delta is not None else min(0.0, value)
+    target = value if epsilon is None else float(epsilon)
 
     tilt_excess = min(1.0, excess)
     bits = 6 - math.floor(math.log2(tilt_excess))
     tilt = 1 + Fraction(max(1, round(tilt_excess * 2.0**bits)), 1 << bits)
     theta = float(tilt)
-
-    order = 1 + excess
-    # spreading adds α·variance/2 to ε, and α(α−1)·variance/2 to log δ
-    allowed = float(relative_slack) * 2 / order * (eps if delta is not None else max(1.0, -log_delta) / excess)
-    own_step = grid_step is None
-    if grid_step is None:
-        laws = [(pair.steps, pair.log_q, pair.tilted(order)[1]) for pair in pairs]
-        grid_step = _dyadic_below(_largest_step(laws, allowed))
     total_moment = variance = 0.0
     for pair in pairs:
         moment, law = pair.tilted(theta)
         mean = math.fsum(x * w for x, w in law)
         total_moment += pair.steps * moment
         variance += pair.steps * math.fsum((x - mean) ** 2 * w for x, w in law)
+
+    least_scale = 0.05 * math.sqrt(variance)
+    # spreading adds α·variance/2 to ε, and α(α−1)·variance/2 to log δ
+    scale = max(target, least_scale) if epsilon is None else max(1.0, -log_delta) / excess
+    allowed = float(relative_slack) * 2 / order * scale
+    if grid_step is None:
+        laws = [(pair.steps, pair.log_q, pair.tilted(order)[1]) for pair in pairs]
+        step = _dyadic_below(_largest_step(laws, allowed))
+    else:
+        step = grid_step
     # dropped·γ^{1−θ}/(e(θ−1)) should be far below the hinge expectation, about δ
-    log_drop = log_delta + math.log(theta - 1) + (theta - 1) * eps - total_moment - 20.0
+    log_drop = log_delta + math.log(theta - 1) + (theta - 1) * target - total_moment - 20.0
     return Plan(
         tilt=tilt,
-        step=grid_step,
+        step=step,
         log_drop=max(-3000.0, min(-27.0, log_drop)),
         steps=sum(phase.steps for phase in phases),
         log_delta=log_delta,
+        epsilon_scale=least_scale,
         deviation=math.sqrt(variance),
-        growth=_GROWTH if own_step else 1 << 60,  # a step that was asked for is used everywhere
-        coarsen_budget=allowed / 4 if own_step else 0.0,
+        growth=_GROWTH if grid_step is None else 1 << 60,  # a step that was asked for is used everywhere
+        coarsen_budget=allowed / 4 if grid_step is None else 0.0,
     )
+
+
+def _best_order(pairs: Sequence[PairEstimate], delta: Fraction | None, epsilon: Fraction | None) -> tuple[float, float]:
+    """Minimise ε (given δ), or log δ (given ε), of the single pair's Rényi curve: (α − 1, the minimum)."""
+
+    def objective(log_excess: float) -> float:
+        excess = math.exp(log_excess)
+        order = 1 + excess
+        moment = math.fsum(pair.steps * pair.tilted(order)[0] for pair in pairs)
+        if epsilon is None and delta is not None:
+            return (moment - log_estimate(delta) - math.log(order)) / excess + math.log1p(-1 / order)
+        return moment - excess * float(epsilon or 0) - math.log(order) + excess * math.log1p(-1 / order)
+
+    biggest = max(pair.sensitivity for pair in pairs)
+    least, most = math.log(1e-5), math.log(60.0 / biggest**2 + 400.0 / biggest + 4.0)
+    best = _golden_minimum(objective, least, most, 24)
+    return math.exp(best), objective(best)
 
 
 def _largest_step(laws: Sequence[tuple[int, float, Sequence[tuple[float, float]]]], allowed: float) -> float:

@@ -79,10 +79,9 @@ def kl_hinge_epsilon(
         with working_precision(current.prec):
             hinge = Fraction(_best_hinge(law, current.log_delta))
             total = kl_hinge_upper(law, hinge)
+            lost = lost_estimate(total, kl_hinge(law, hinge))
             epsilon = max(Fraction(0), upper_end(ball(hinge) + _log_slope(total / ball(delta))))
-            return epsilon_trial(
-                _bound(epsilon, delta, hinge, law, current), epsilon, lost_estimate(total, kl_hinge(law, hinge))
-            )
+            return epsilon_trial(_bound(epsilon, delta, hinge, law, current), epsilon, current, lost)
 
     return refine_step(run, chosen, relative_slack)
 
@@ -106,10 +105,9 @@ def kl_hinge_delta(
             c = ball(Fraction(_best_slope(law, current.log_delta, float(epsilon))))
             hinge = lower_end(ball(epsilon) - _log_slope(c))
             total = kl_hinge_upper(law, hinge)
+            lost = lost_estimate(total, kl_hinge(law, hinge))
             delta = min(Fraction(1), upper_end(total / c))
-            return delta_trial(
-                _bound(epsilon, delta, hinge, law, current), delta, lost_estimate(total, kl_hinge(law, hinge))
-            )
+            return delta_trial(_bound(epsilon, delta, hinge, law, current), delta, lost)
 
     return refine_step(run, chosen, relative_slack)
 

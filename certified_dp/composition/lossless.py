@@ -101,7 +101,7 @@ def lossless_epsilon(
         with working_precision(current.prec):
             upper = epsilon_upper(above, delta, current.log_delta)
             lower = epsilon_lower(below, delta, current.log_delta)
-            gap = float((upper - lower) / upper) if upper else 0.0
+            gap = float(upper - lower) / max(float(upper), current.epsilon_scale)
             return _Sides(lower, upper, gap, lost_share(above, upper))
 
     return _enclose(sides, chosen, relative_slack, refine=grid_step is None)
