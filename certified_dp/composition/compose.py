@@ -9,10 +9,11 @@ convex order, which products of independent non-negative factors preserve.
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 from flint import arb, arb_poly
 
-from certified_dp.composition.hull import hull_law
+from certified_dp.composition.hull import hull_masses
 from certified_dp.composition.law import LatticeLaw, unit_law
 from certified_dp.enclosure import ball, float_estimate, upper_ball
 from certified_dp.errors import ResourceLimitError
@@ -100,22 +101,32 @@ def coarsen_down(law: LatticeLaw) -> LatticeLaw:
     pairs = len(coefficients) // 2
     if pairs == 0:
         return replace(law, step=2 * law.step)
-    q_factor, p_factor = ball(-law.tilt * law.offset).exp(), ball((1 - law.tilt) * law.offset).exp()
-    q_decay, p_decay = ball(-law.tilt * law.step).exp(), ball((1 - law.tilt) * law.step).exp()
-    masses = []
-    for weight in coefficients:
-        masses.append((weight * q_factor, weight * p_factor))
-        q_factor, p_factor = q_factor * q_decay, p_factor * p_decay
-    masses.append((arb(0), arb(0)))
-    above = masses[2 * pairs]
+    q_factors = _geometric(-law.tilt * law.offset, -law.tilt * law.step, len(coefficients) + 1)
+    ratios = _geometric(law.offset, law.step, len(coefficients) + 1)
+    masses = [weight * factor for weight, factor in zip([*coefficients, arb(0)], q_factors, strict=True)]
+    q_above = masses[2 * pairs]
+    p_above = q_above * ratios[2 * pairs]
     lines = []
     for middle in range(2 * pairs - 1, 0, -2):
-        q, p = masses[middle]
-        lines.append((above[0] + q / 2, above[1] + p / 2))
-        q_even, p_even = masses[middle - 1]
-        above = above[0] + q + q_even, above[1] + p + p_even
-    coarse = hull_law(range(pairs + 1), lines[::-1], above, offset=law.offset, step=2 * law.step, tilt=law.tilt)
-    return replace(coarse, dropped=law.dropped)
+        q = masses[middle]
+        p = q * ratios[middle]
+        lines.append((q_above + q / 2, p_above + p / 2))
+        q_above, p_above = q_above + q + masses[middle - 1], p_above + p + masses[middle - 1] * ratios[middle - 1]
+    nodes = ratios[: 2 * pairs + 1 : 2]
+    weights = [arb(0)] * len(nodes)
+    for k, mass in hull_masses(nodes, lines[::-1], (q_above, p_above)):
+        weights[k] = mass / q_factors[2 * k]
+    return replace(law, weights=arb_poly(weights), step=2 * law.step)
+
+
+def _geometric(first: Fraction, step: Fraction, count: int) -> list[arb]:
+    """Enclose e^{first + i·step}, i < count."""
+    value, factor = ball(first).exp(), ball(step).exp()
+    values = []
+    for _ in range(count):
+        values.append(value)
+        value *= factor
+    return values
 
 
 def compose(

@@ -8,17 +8,19 @@ below h*. Rounding losses down would be one, but it costs up to a lattice step f
 from collections.abc import Sequence
 from fractions import Fraction
 
-from flint import arb, arb_poly
+from flint import arb
 
-from certified_dp.composition.law import LatticeLaw
-from certified_dp.enclosure import ball, lower_end, upper_ball, upper_end
+from certified_dp.enclosure import ball, lower_ball, upper_ball
+from certified_dp.errors import PrecisionExhaustedError
+
+_MAX_BITS = 1 << 22
 
 #: The masses (Q(E), P(E)) of an event E: the line γ ↦ P(E) − γ·Q(E) is below γ ↦ sup_E P(E) − γ·Q(E) = h*(γ).
 Line = tuple[arb, arb]
 
 
-def curve_below(nodes: Sequence[arb], lines: Sequence[Line], start: Line) -> tuple[list[Fraction], list[Fraction]]:
-    """Return points (γ_k, y_k), γ_0 = 0, whose linear interpolation (0 after the last) is below h* on γ ≥ 0.
+def curve_below(nodes: Sequence[arb], lines: Sequence[Line], start: Line) -> tuple[list[arb], list[arb]]:
+    """Return exact points (γ_k, y_k), γ_0 = 0, whose linear interpolation (0 after the last) is below h* on γ ≥ 0.
 
     Guarantee: if lines[j] ≤ h* on the cell [nodes[j], nodes[j+1]] and ``start`` ≤ h* on [0, nodes[0]], and h* ≥ 0,
     the interpolation is ≤ h* everywhere; its last value is 0.
@@ -33,31 +35,43 @@ def curve_below(nodes: Sequence[arb], lines: Sequence[Line], start: Line) -> tup
         lines: one per cell, len(nodes) − 1 of them.
         start: the line left of the first node; with total masses (1, 1) it is 1 − γ.
     """
-    xs, ys = [Fraction(0)], [max(Fraction(0), lower_end(start[1]))]
-    before = start
-    for node, (q, p) in zip(nodes, lines):  # noqa: B905 -- the last node has no cell to its right
-        here = min(lower_end(before[1] - node * before[0]), lower_end(p - node * q))
-        xs.append(upper_end(node))
-        right_end = nodes[len(xs) - 1]
-        if not (p - right_end * q) > 0:
-            ys.append(Fraction(0))
+    xs, ys = [arb(0)], [_not_below_0(lower_ball(start[1]))]
+    before = lower_ball(start[1] - nodes[0] * start[0])
+    for j, (q, p) in enumerate(lines):
+        xs.append(nodes[j])
+        after = lower_ball(p - nodes[j] * q)
+        right_end = p - nodes[j + 1] * q
+        if not right_end > 0:
+            ys.append(arb(0))
             return xs, ys
         # the cell's line is > 0 at its right end, hence here; so was the line before; 0 is below both
-        ys.append(max(Fraction(0), here))
-        before = q, p
-    return [*xs, upper_end(nodes[-1])], [*ys, Fraction(0)]
+        ys.append(_not_below_0(after if after < before else before))
+        before = lower_ball(right_end)
+    return [*xs, nodes[-1]], [*ys, arb(0)]
 
 
-def lower_hull(xs: Sequence[Fraction], ys: Sequence[Fraction]) -> list[tuple[int, arb]]:
-    """Return (k, slope jump at x_k) for the vertices k ≥ 1 of the lower convex hull of the points, slope 0 at the end.
+def _not_below_0(exact: arb) -> arb:
+    return exact if exact > 0 else arb(0)
+
+
+def _integers(values: Sequence[arb]) -> tuple[list[int], int]:
+    """Write exact balls as integers over one power of two 2^bits."""
+    pairs = [(int(mantissa), int(exponent)) for mantissa, exponent in (value.man_exp() for value in values)]
+    bits = max(0, -min((exponent for mantissa, exponent in pairs if mantissa), default=0))
+    if bits > _MAX_BITS:
+        raise PrecisionExhaustedError(
+            f"a stop-loss curve that spans {bits} bits is too extreme to compute with exactly"
+        )
+    return [mantissa << (exponent + bits) if mantissa else 0 for mantissa, exponent in pairs], bits
+
+
+def lower_hull(xs: Sequence[arb], ys: Sequence[arb]) -> list[tuple[int, arb]]:
+    """Return (k, slope jump at x_k), k ≥ 1, at the vertices of exact points' lower convex hull; the last slope is 0.
 
     Guarantee: the balls enclose the exact jumps, which are ≥ 0 when ys ≥ 0 ends in 0. The hull is found with integer
-    cross products, so no comparison of balls is involved. Assumes: denominators are powers of two; xs increasing.
+    cross products, so no comparison of balls is involved. Assumes: xs increasing.
     """
-    x_bits = max(x.denominator.bit_length() for x in xs) - 1
-    y_bits = max(y.denominator.bit_length() for y in ys) - 1
-    x = [value.numerator << (x_bits + 1 - value.denominator.bit_length()) for value in xs]
-    y = [value.numerator << (y_bits + 1 - value.denominator.bit_length()) for value in ys]
+    (x, x_bits), (y, y_bits) = _integers(xs), _integers(ys)
     hull: list[int] = []
     for k in range(len(x)):
         while len(hull) > 1:
@@ -81,17 +95,12 @@ def lower_hull(xs: Sequence[Fraction], ys: Sequence[Fraction]) -> list[tuple[int
     return jumps
 
 
-def hull_law(
-    indices: Sequence[int], lines: Sequence[Line], start: Line, *, offset: Fraction, step: Fraction, tilt: Fraction
-) -> LatticeLaw:
-    """Build the lower law of a stop-loss curve from lines on the cells between the given lattice indices.
+def hull_masses(nodes: Sequence[arb], lines: Sequence[Line], start: Line) -> list[tuple[int, arb]]:
+    """Return (k, mass at e^{ℓ_k}) of a law below the stop-loss curve; nodes[k] encloses e^{ℓ_k}.
 
-    The hull's vertices sit at exact numbers γ̃_k ≥ e^{ℓ_k} (upper ends); the law puts their masses at e^{ℓ_k}. Moving
-    mass down is allowed for a lower bound, and at this rounding it costs nothing.
+    The hull's vertices sit at exact numbers γ̃_k ≥ e^{ℓ_k} (upper ends); the masses are then moved down to e^{ℓ_k},
+    which a lower bound allows and which, at this rounding, costs nothing. Point 0 of the curve is γ = 0, where mass
+    counts for nothing, so it is left out.
     """
-    nodes = [upper_ball(ball(offset + index * step).exp()) for index in indices]
-    weights = [arb(0)] * (indices[-1] - indices[0] + 1)
-    for k, mass in lower_hull(*curve_below(nodes, lines, start)):
-        index = indices[k - 1]  # point 0 of the curve is γ = 0, where mass counts for nothing
-        weights[index - indices[0]] = mass * ball(tilt * (offset + index * step)).exp()
-    return LatticeLaw(arb_poly(weights), offset + indices[0] * step, step, tilt, arb(0))
+    points = curve_below([upper_ball(node) for node in nodes], lines, start)
+    return [(k - 1, mass) for k, mass in lower_hull(*points)]

@@ -9,14 +9,14 @@ Three curves, all cut along the one noise coordinate z at thresholds x, with r(z
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
 from itertools import pairwise
 
 from flint import arb, arb_poly
 
-from certified_dp.composition.hull import Line, hull_law
+from certified_dp.composition.hull import Line, hull_masses
 from certified_dp.composition.law import LatticeLaw
 from certified_dp.enclosure import ball, finite, lower_ball, upper_ball, working_precision
 from certified_dp.gaussian import normal_cdf
@@ -145,9 +145,12 @@ def lower_law(phase: Phase, curve: Curve, cells: Cells, tilt: Fraction, *, prec:
     with working_precision(working):
         step = OneStep(phase)
         lines = [step.above(curve, loss) for loss in cells.touching]
-        law = hull_law(ends, lines, (arb(1), arb(1)), offset=cells.shift, step=cells.step, tilt=tilt)
+        nodes = [ball(cells.loss(index)).exp() for index in ends]
+        weights = [arb(0)] * (ends[-1] - ends[0] + 1)
+        for k, mass in hull_masses(nodes, lines, (arb(1), arb(1))):
+            weights[ends[k] - ends[0]] = mass * nodes[k] ** ball(tilt)
     with working_precision(prec):
-        return replace(law, weights=_rounded(law.weights.coeffs()))
+        return LatticeLaw(_rounded(weights), cells.loss(ends[0]), cells.step, tilt, arb(0))
 
 
 def _rounded(weights: Sequence[arb]) -> arb_poly:

@@ -15,7 +15,7 @@ from certified_dp.composition.hull import Line, curve_below, lower_hull
 from certified_dp.composition.law import hockey_stick, hockey_stick_upper, kl_hinge_upper
 from certified_dp.composition.lossless import hockey_stick_ball
 from certified_dp.composition.one_step import Cells, Curve, OneStep, lower_law, upper_law
-from certified_dp.enclosure import ball, lower_end, upper_ball, upper_end, working_precision
+from certified_dp.enclosure import ball, lower_ball, lower_end, upper_ball, upper_end, working_precision
 from certified_dp.gaussian import normal_cdf
 from certified_dp.parameters import Phase
 
@@ -87,16 +87,13 @@ def test_kink_must_be_a_lattice_point() -> None:
         lower_law(Phase(Fraction(1, 2), Fraction(1), 1), Curve.SYMMETRIC, chosen, TILT, prec=PREC, working=PREC)
 
 
-def clamp_at_the_right_end(
-    nodes: Sequence[arb], lines: Sequence[Line], start: Line
-) -> tuple[list[Fraction], list[Fraction]]:
+def clamp_at_the_right_end(nodes: Sequence[arb], lines: Sequence[Line], start: Line) -> tuple[list[arb], list[arb]]:
     """Put 0 only at the right end of the first cell whose line is not positive there: unsound."""
     xs, ys = curve_below(nodes, lines, start)
     last = len(xs) - 2
-    q, p = lines[last]
-    before = start if last == 0 else lines[last - 1]
-    ys[-1] = max(Fraction(0), min(lower_end(p - nodes[last] * q), lower_end(before[1] - nodes[last] * before[0])))
-    return [*xs, upper_end(nodes[last + 1])], [*ys, Fraction(0)]
+    neighbours = [lines[last], start if last == 0 else lines[last - 1]]
+    ys[-1] = min((lower_ball(p - nodes[last] * q) for q, p in neighbours), key=lower_end)
+    return [*xs, nodes[last + 1]], [*ys, arb(0)]
 
 
 def test_clamping_the_right_end_only_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,7 +125,7 @@ def test_lower_hull_is_convex_and_below_the_points(moves: list[tuple[int, int]])
         ys.append(Fraction(height, 1024))
     ys[-1] = Fraction(0)
     with working_precision(PREC):
-        jumps = lower_hull(xs, ys)
+        jumps = lower_hull([ball(x) for x in xs], [ball(y) for y in ys])
         for x, y in zip(xs, ys, strict=True):
             curve = sum(((ball(xs[k]) - ball(x)) * jump for k, jump in jumps if xs[k] > x), arb(0))
             assert lower_end(curve) <= y
