@@ -45,7 +45,7 @@ def expected(question: str, parameters: Parameters) -> dict[str, object]:
 
     Example:
         >>> expected("renyi", {"sampling_probability": "1/100", "noise_multiplier": "2", "order": "5"})
-        {'lo': '0.000473036105894', 'hi': '0.000473036105991'}
+        {'lo': '0.000468667242122', 'hi': '0.000468667242217'}
     """
     if "0" in (parameters.get("sampling_probability"), parameters.get("steps")):
         return {"refuse": True, "or_value": "0"}

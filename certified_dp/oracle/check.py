@@ -14,6 +14,7 @@ from certified_dp.interop.convention import from_clip_norm
 from certified_dp.oracle.settings import FLAGS
 from certified_dp.oracle.vectors import Case, all_cases
 from certified_dp.oracle.verdict import Word, judge
+from certified_dp.result import decimal_exact
 
 #: Questions an accountant can be checked on, and how it is called (p, σ, T, δ, ε, α; phases are a list of (p, σ, T)).
 SIGNATURES = {
@@ -126,9 +127,16 @@ def _times(excess: float) -> str:
 def _show(parameters: Mapping[str, Any]) -> str:
     if "phases" in parameters:
         inner = "; ".join(_show(phase) for phase in parameters["phases"])
-        return f"{{{inner}}} δ={parameters['delta']}"
+        return f"{{{inner}}} δ={_short(parameters['delta'])}"
     ordered = [name for name in _SYMBOLS if name in parameters]
-    return " ".join(f"{_SYMBOLS[name]}={parameters[name]}" for name in ordered)
+    return " ".join(f"{_SYMBOLS[name]}={_short(parameters[name])}" for name in ordered)
+
+
+def _short(value: Any) -> str:
+    try:
+        return decimal_exact(Fraction(value))
+    except ValueError:  # nan and inf
+        return str(value)
 
 
 def select(

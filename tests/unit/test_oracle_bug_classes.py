@@ -40,6 +40,9 @@ def right_composition(phases: Sequence[tuple[float, float, int]], at: float) -> 
 
 
 def right_noise_multiplier(p: float, steps: int, at: float, target: float) -> float:
+    """Calibrate where the answer is exact, and refuse elsewhere."""
+    if p < 1 < steps:
+        raise NotImplementedError
     parameters = {
         "sampling_probability": str(Fraction(str(p))),
         "steps": steps,
@@ -91,8 +94,8 @@ def test_right_answers_to_the_other_questions_pass(certified_oracle: CertifiedOr
         run = DPSGD(sampling_probability=p, noise_multiplier=sigma, steps=steps)
         return float_upper(delta(run, at, method=METHOD).upper)
 
-    certified_oracle.check(right_composition, **HERE, question="composition")
-    certified_oracle.check(right_delta, **HERE, question="delta", max_cases=60)
+    certified_oracle.check(right_composition, **HERE, question="composition", max_cases=12)
+    certified_oracle.check(right_delta, **HERE, question="delta", max_cases=20)
     certified_oracle.check(right_noise_multiplier, **HERE, question="noise_multiplier", cost="low", max_cases=20)
 
 
