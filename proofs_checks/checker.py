@@ -313,21 +313,23 @@ class Proof:
         return [log + Interval.of(k * (k - 1) * shift**2 / 2) for k, log in enumerate(logs)]
 
     def _kappa(self, phase: int, order: Fraction, r: Fraction) -> Fraction:
-        """Bound |(log F)''|: on [0, r] by |F''| + |F'|², (39) to (42), as F ≥ 1; if r = 0, by (α−1)κ₂ of (45)."""
+        """Bound |(log F)''| by |F''|/F + (F'/F)², differences of positive terms; if r > 0: on [0, r], as F ≥ 1."""
         p, shift, alpha = self._phase(phase, order)
         square, rate, log_p, log_q = shift**2, shift**2 * r, Interval.log_of(p), Interval.log_of(1 - p)
         if r == 0:
-            return 2 * square**2 * alpha * (alpha - 1) * (4 * alpha**2 + 5 * alpha + 4)
+            return square**2 * alpha * (alpha - 1) * (3 * alpha**2 + 6 * alpha + 4)
         e = dict.fromkeys([(1, 1), (0, 2), (0, 4), (1, 3), (2, 2), (0, 3), (1, 2), (2, 1)], Fraction(0))
-        for i, j in e:  # E[vⁱwʲh] by (42), with a = i + k
-            for a, b in ((a, alpha - a) for a in range(i, alpha + 1)):
-                common = Interval.of(square * a * (a - 1) / 2) + Interval.log_of(comb(alpha - i, a - i))
-                by_q = log_q.times(1 - a - j) + log_p.times(a + j) + Interval.of(rate * j * (a + j - 1))
-                by_p = log_q.times(b) + log_p.times(1 - b) + Interval.of(rate * (alpha - 1) * b)
-                e[i, j] += Fraction((common + (by_q if by_q.hi <= by_p.hi else by_p)).exp().hi, 1 << Interval.bits)
-        second = (alpha + 1) * (alpha + 2) * e[0, 4] + 2 * alpha * (alpha + 1) * e[1, 3] + alpha * (alpha - 1) * e[2, 2]
-        second += 4 * (alpha + 1) * e[0, 3] + 5 * alpha * e[1, 2] + (alpha - 1) * e[2, 1] + 2 * e[0, 2] + e[1, 1]
-        return square**2 * alpha * (alpha - 1) * (second + alpha * (alpha - 1) * (e[1, 1] + e[0, 2]) ** 2)
+        balance = Fraction((log_q - log_p).lo, 1 << Interval.bits) / rate + 1  # the best t is near (balance − a)/2
+        for i, j, a in ((*ij, a) for ij in e for a in range(ij[0], alpha + 1)):  # E[vⁱwʲh] by (42), any 1−α ≤ t ≤ j
+            t, gap = Fraction(round(2 * (balance - a)), 4), sorted([Fraction(0), Fraction(1 - a)])
+            t = gap[p <= HALF] if gap[0] < t < gap[1] else t  # in the gap the exponent is 0: its better end is best
+            t = min(max(t, Fraction(1 - alpha)), Fraction(j))
+            log = log_q.times(1 - a - t) + log_p.times(a + t) + Interval.of(max(rate * t * (a + t - 1), Fraction(0)))
+            log += Interval.of(square * a * (a - 1) / 2) + Interval.log_of(comb(alpha - i, a - i))
+            e[i, j] += Fraction(log.exp().hi, 1 << Interval.bits)
+        up = (alpha + 1) * (alpha + 2) * e[0, 4] + alpha * (alpha - 1) * e[2, 2] + 5 * alpha * e[1, 2] + 2 * e[0, 2]
+        down = 2 * alpha * (alpha + 1) * e[1, 3] + 4 * (alpha + 1) * e[0, 3] + (alpha - 1) * e[2, 1] + e[1, 1]
+        return square**2 * alpha * (alpha - 1) * (max(up, down) + alpha * (alpha - 1) * max(e[1, 1], e[0, 2]) ** 2)
 
     def point_closed(self, phase: int, order: Fraction, log_moment: Fraction) -> Fact:
         """F(0) = Σ_k a_k, a_k as in _weights, for an integer order."""
@@ -439,10 +441,8 @@ class Proof:
         """If every p is 1, δ(ε) = Φ(μ/2 − ε/μ) − e^ε·Φ(−μ/2 − ε/μ) with μ² = ΣTΔ²."""
         require(all(p == 1 for p, _, _ in self.phases), "every sampling probability must be 1")
         epsilon, square = Interval.of(self.epsilon), sum(steps * shift**2 for _, shift, steps in self.phases)
-        half, ratio = (
-            Interval.of(square / 4).log().times(HALF).exp(),
-            epsilon / Interval.log_of(square).times(HALF).exp(),
-        )
+        half = Interval.of(square / 4).log().times(HALF).exp()
+        ratio = epsilon / Interval.log_of(square).times(HALF).exp()
         delta = (half - ratio).normal_cdf() - epsilon.exp() * (Interval.of(0) - half - ratio).normal_cdf()
         require(delta.hi <= Interval.of(self.delta).lo, "epsilon is too small")
         return Fact("claim", self.epsilon)
