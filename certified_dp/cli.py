@@ -64,6 +64,8 @@ _RUN = (*_SIZES, _NOISE, _STEPS, _RUN_FILE)
 
 #: Commands that live in modules loaded only when they are asked for: command -> module.
 _LAZY = {
+    "certify": "certified_dp.cli_certify",
+    "check": "certified_dp.cli_certify",
     "compare": "certified_dp.cli_compare",
     "limits": "certified_dp.cli_compare",
     "figure": "certified_dp.cli_paper",

@@ -218,4 +218,4 @@ def _best_order_bound(
 
     value = refine(evaluate, accept, prec=first_prec, what=f"{method.name} at order {order}")
     zero = Fraction(0)
-    return Bound(max(upper_end(value), zero), max(lower_end(value), zero), order, tuple(notes))
+    return Bound(max(upper_end(value), zero), max(lower_end(value), zero), order, tuple(notes), search.conversion)

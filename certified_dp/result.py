@@ -3,10 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from certified_dp.enclosure import decimal_lower, decimal_upper
 from certified_dp.parameters import Phase
+
+if TYPE_CHECKING:
+    from certified_dp.certificate import Certificate
 
 Quantity = Literal["epsilon", "delta", "rdp"]
 _SYMBOLS: dict[Quantity, str] = {"epsilon": "ε", "delta": "δ", "rdp": "ρ"}
@@ -32,12 +35,14 @@ class Bound:
         lower: exact; the method's own value at its witness is at least this (None: not enclosed from below).
         order: the Rényi order used, if the method has one.
         notes: what a user should know about this bound.
+        conversion: from Rényi divergence to (ε, δ), if the method has one.
     """
 
     upper: Fraction
     lower: Fraction | None = None
     order: Fraction | None = None
     notes: tuple[str, ...] = ()
+    conversion: str | None = None
 
 
 @dataclass(frozen=True)
@@ -89,6 +94,12 @@ class Result:
     def floor_decimal(self) -> str | None:
         """The floor as printed: rounded down to ``digits`` significant digits."""
         return None if self.floor is None else decimal_lower(self.floor, self.digits)
+
+    def certificate(self) -> "Certificate":
+        """Write down why this bound holds, for an independent checker; see `certified_dp.certificate.certificate`."""
+        from certified_dp.certificate import certificate
+
+        return certificate(self)
 
     def __str__(self) -> str:
         """Print the bound rounded up, with what was asked and the method."""

@@ -135,8 +135,12 @@ def follows_by_recomputation(claim: Any, certificate: Any) -> bool:
 
 
 def mutate(name: str) -> tuple[int, int]:
-    """Check every mutant of an accepted certificate; return how many there were and how many were still verified."""
-    claim, certificate = (json.loads(text) for text in texts("accepted", name))
+    """Mutate an accepted certificate."""
+    return mutate_pair(name, *(json.loads(text) for text in texts("accepted", name)))
+
+
+def mutate_pair(name: str, claim: Any, certificate: Any) -> tuple[int, int]:
+    """Check every mutant of a claim and its certificate; return how many there were and how many still verify."""
     count = verified = 0
     points = [i for i, step in enumerate(certificate["steps"]) if step["rule"].startswith("point")]
     for document in (claim, certificate):
