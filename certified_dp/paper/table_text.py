@@ -24,7 +24,7 @@ _HEADINGS = {
 _DIGITS = 9
 _PAPERS_GRID = (
     "The paper reads its lossless column off a grid of 10⁻⁴ in the privacy loss, which overstates ε by up to 0.2% "
-    "where a single step loses little; on that grid the entries marked here come out as printed."
+    "where a single step loses little; on that grid the entries marked here come out as printed, to 1e-4."
 )
 #: Characters a line needs so that no number is broken.
 WIDTH = 132
