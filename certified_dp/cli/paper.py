@@ -1,4 +1,4 @@
-"""Commands that compute many numbers: sweep, table, figure. Loaded only when one of them is asked for."""
+"""Commands that compute many numbers: sweep, table, figure."""
 
 import os
 import sys

@@ -1,11 +1,46 @@
-"""The command ``vectors``: lists the test vectors for other accountants. Loaded only when it is asked for."""
+"""Commands about other accountants: audit judges a claimed ε, vectors lists the test vectors."""
 
 import json
+from typing import Any
 
 import click
 
+from certified_dp.cli.shared import (
+    DELTA,
+    EXAMPLE_RUN,
+    HOW,
+    METHOD,
+    RUN,
+    command_options,
+    describe,
+    inputs_line,
+    print_json,
+    split_run,
+    working,
+)
+from certified_dp.oracle.audit import audit as judge_claim
 from certified_dp.oracle.settings import FLAGS
 from certified_dp.oracle.vectors import all_cases, folder, read_file, vector_files
+
+
+@click.command(epilog=f"Example: certified-dp audit {EXAMPLE_RUN} --delta 1e-6 --claim 5.9")
+@command_options(
+    *RUN,
+    DELTA,
+    click.option("--claim", required=True, metavar="E", help="The ε that an accountant reports."),
+    *(option for option in HOW if option is not METHOD),
+)
+def audit(delta: str, claim: str, as_json: bool, **values: Any) -> int:
+    """Judge a claimed ε: unsound (exit status 1), consistent or loose, by the certified bracket."""
+    run, options = split_run(values)
+    with working("computing the certified bracket"):
+        found = judge_claim(run, claim, delta, **options)
+    word = found.verdict.word
+    if as_json:
+        print_json({"verdict": word, "claim": str(found.verdict.claimed), **describe(found.result)})
+    else:
+        click.echo(f"{inputs_line(found.result, 'δ')}\n\n{found}")
+    return int(word == "unsound")
 
 
 @click.command(epilog="Example: certified-dp vectors --flags")

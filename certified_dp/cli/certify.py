@@ -1,4 +1,4 @@
-"""Commands certify and check: write a claim with its certificate, and have the independent checker decide. Lazy."""
+"""Commands certify and check: write a claim with its certificate, and have the independent checker decide."""
 
 import subprocess
 import sys
@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 import certified_dp
-from certified_dp.cli import _DELTA, _EXAMPLE_RUN, _HOW, _RUN, _options, _print_json, _split, _working
+from certified_dp.cli.shared import DELTA, EXAMPLE_RUN, HOW, RUN, command_options, print_json, split_run, working
 from certified_dp.errors import CertifiedDPError, InvalidParameterError
 from certified_dp.result import decimal_exact
 
@@ -18,8 +18,8 @@ _OUTPUT = click.option(
 _FORMAT = click.option("--format", "form", default="json", show_default=True, help="json or coq.")
 
 
-@click.command(epilog=f"Example: certified-dp certify {_EXAMPLE_RUN} --delta 1e-6 --method kl_hinge -o run")
-@_options(*_RUN, _DELTA, _OUTPUT, _FORMAT, *_HOW)
+@click.command(epilog=f"Example: certified-dp certify {EXAMPLE_RUN} --delta 1e-6 --method kl_hinge -o run")
+@command_options(*RUN, DELTA, _OUTPUT, _FORMAT, *HOW)
 def certify(delta: str, method: str, output: Path, form: str, as_json: bool, **values: Any) -> None:
     """Bound ε at δ, and write NAME.claim.json and NAME.cert.json for an independent checker (or a Coq file).
 
@@ -28,8 +28,8 @@ def certify(delta: str, method: str, output: Path, form: str, as_json: bool, **v
     """
     if form not in ("json", "coq"):
         raise InvalidParameterError("format", form, "json or coq")
-    run, options = _split(values)
-    with _working("computing certified bounds"):
+    run, options = split_run(values)
+    with working("computing certified bounds"):
         result = certified_dp.epsilon(run, delta, method=method, **options)
         if form == "coq":
             from certified_dp.coq import write_coq
@@ -40,7 +40,7 @@ def certify(delta: str, method: str, output: Path, form: str, as_json: bool, **v
             certificate = result.certificate()
             epsilon, written = str(certificate.claim["epsilon"]), [*certificate.write(output)]
     if as_json:
-        _print_json({"epsilon": epsilon, "method": result.method, "files": [str(path) for path in written]})
+        print_json({"epsilon": epsilon, "method": result.method, "files": [str(path) for path in written]})
         return
     click.echo(f"claim: the run is ({epsilon}, {decimal_exact(result.given)})-DP, {result.method}")
     for path in written:
@@ -61,7 +61,7 @@ def check(claim: Path, certificate: Path) -> int:
 
 def checker_path() -> Path:
     """Find the checker that was installed beside this package, without importing it."""
-    path = Path(__file__).parents[1] / "proofs_checks" / "checker.py"
+    path = Path(__file__).parents[2] / "proofs_checks" / "checker.py"
     if not path.is_file():
         raise CertifiedDPError(f"{path} is not installed")
     return path

@@ -1,4 +1,4 @@
-"""Commands that set accountants side by side: compare, on a run, and limits. Loaded only when one is asked for."""
+"""Commands that set accountants side by side: compare, on a run, and limits."""
 
 import math
 from collections.abc import Callable
@@ -8,22 +8,22 @@ from typing import Any
 import click
 
 from certified_dp.asymptotics import LIMITS, limit_delta, limit_epsilon
-from certified_dp.cli import (
-    _DELTA,
-    _DIGITS,
-    _EXAMPLE_RUN,
-    _HOW,
-    _JSON,
-    _METHOD,
-    _RUN,
-    _bound_json,
-    _describe,
-    _inputs_line,
-    _options,
-    _print_json,
-    _split,
-    _working,
+from certified_dp.cli.shared import (
+    DELTA,
+    DIGITS,
+    EXAMPLE_RUN,
+    HOW,
+    JSON,
+    METHOD,
+    RUN,
+    bound_json,
     bracket,
+    command_options,
+    describe,
+    inputs_line,
+    print_json,
+    split_run,
+    working,
 )
 from certified_dp.comparison import Comparison, Row
 from certified_dp.comparison import compare as compare_run
@@ -34,18 +34,18 @@ from certified_dp.parameters import exact_delta, exact_epsilon, exact_positive
 from certified_dp.result import Bound, decimal_exact
 
 
-@click.command(epilog=f"Example: certified-dp compare {_EXAMPLE_RUN} --delta 1e-6")
-@_options(*_RUN, _DELTA, *(option for option in _HOW if option is not _METHOD))
+@click.command(epilog=f"Example: certified-dp compare {EXAMPLE_RUN} --delta 1e-6")
+@command_options(*RUN, DELTA, *(option for option in HOW if option is not METHOD))
 def compare(delta: str, as_json: bool, **values: Any) -> None:
     """Set all accountants side by side: bounds, the bracket for the truth, differences to lossless, times."""
-    run, options = _split(values)
-    with _working("computing certified bounds"):
+    run, options = split_run(values)
+    with working("computing certified bounds"):
         comparison = compare_run(run, delta, **options)
     best = comparison.best
     if as_json:
-        _print_json({**_describe(best), "bounds": {row.method: _row_json(comparison, row) for row in comparison.rows}})
+        print_json({**describe(best), "bounds": {row.method: _row_json(comparison, row) for row in comparison.rows}})
         return
-    click.echo(_inputs_line(best, "δ") + "\n")
+    click.echo(inputs_line(best, "δ") + "\n")
     click.echo(f"  {'method':<19}{'ε at most':<14}{'order':<10}{'to lossless':<20}seconds")
     for row in comparison.rows:
         click.echo(f"  {row.method:<19}{_answer(comparison, row)}{row.seconds:.2f}")
@@ -81,17 +81,17 @@ def _row_json(comparison: Comparison, row: Row) -> dict[str, Any]:
         return {"lower": comparison.best.floor_decimal, "seconds": seconds}
     ends = comparison.relative_difference(row.method)
     difference = {} if ends is None else {"relative_difference": _interval(*ends, digits)}
-    return {**_bound_json(row.result.bound, digits), **difference, "seconds": seconds}
+    return {**bound_json(row.result.bound, digits), **difference, "seconds": seconds}
 
 
 @click.command(epilog="Example: certified-dp limits --nu 0.8 --noise-multiplier 2 --delta 1e-6")
-@_options(
+@command_options(
     click.option("--nu", required=True, metavar="NU", help="The limit of steps · sampling probability²."),
     click.option("--noise-multiplier", required=True, metavar="SIGMA", help="The noise multiplier, held fixed."),
     click.option("--delta", metavar="D", help="The δ to find ε at."),
     click.option("--epsilon", metavar="E", help="The ε to find δ at."),
-    _DIGITS,
-    _JSON,
+    DIGITS,
+    JSON,
 )
 def limits(nu: str, noise_multiplier: str, delta: str | None, epsilon: str | None, digits: str, as_json: bool) -> None:
     """Print where the accountants' answers go as steps → ∞ with steps · sampling probability² → NU.
@@ -110,7 +110,7 @@ def limits(nu: str, noise_multiplier: str, delta: str | None, epsilon: str | Non
     answers = {method: _interval(bound.lower or Fraction(0), bound.upper, count) for method, bound in found.items()}
     if as_json:
         inputs = {"nu": str(size), "noise_multiplier": str(sigma)}
-        _print_json({"inputs": inputs, asked: str(given), "adjacency": "replace_one", "limits": answers})
+        print_json({"inputs": inputs, asked: str(given), "adjacency": "replace_one", "limits": answers})
         return
     symbol, sought = ("δ", "ε") if asked == "delta" else ("ε", "δ")
     click.echo(
