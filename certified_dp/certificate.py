@@ -16,7 +16,7 @@ from flint import arb
 from certified_dp.certificate_hinge import hinge_witness
 from certified_dp.conversion import epsilon_from_rdp_ball
 from certified_dp.enclosure import ball, decimal_upper, lower_end, refine, relative_accuracy_bits, upper_end
-from certified_dp.errors import InvalidParameterError, PrecisionExhaustedError
+from certified_dp.errors import InvalidParameterError, PrecisionExhaustedError, ResourceLimitError
 from certified_dp.gaussian import gaussian_delta_ball
 from certified_dp.paper.output import check_folder
 from certified_dp.parameters import Phase
@@ -34,6 +34,7 @@ from certified_dp.witnesses import (
 )
 
 _LARGEST_BITS = 4096  # of the checker
+_LARGEST_TANGENT = 10**300  # the checker reads numbers of up to 400 digits
 _OneStep: TypeAlias = Callable[[Draft, int, Phase, Fraction, Fraction], tuple[int, Fraction]]
 _ONE_STEP: dict[str, _OneStep] = {"theorem1": theorem1_moment, "single_pair_renyi": single_pair_moment}
 #: The methods whose bounds on ε can be certified.
@@ -163,28 +164,27 @@ def _renyi(draft: Draft, result: Result) -> str:
     conversion = "tangent" if result.bound.conversion == "tangent" else "balle"
     size = max(result.upper, Fraction(1, 10**12))
 
+    first_prec = 80 + 4 * result.digits
+
     def total_at(prec: int) -> arb:
-        return total_rdp_ball(
-            RENYI_METHODS[result.method], phases, order, accuracy=size / 10 ** (result.digits + 4), prec=prec
-        )
+        accuracy = size / 10 ** (result.digits + 4) / (prec // first_prec) ** 4
+        return total_rdp_ball(RENYI_METHODS[result.method], phases, order, accuracy=accuracy, prec=prec)
 
     def convert(total: arb) -> arb:
         return epsilon_from_rdp_ball(total, order, delta, conversion)
 
-    needed = 4 * (result.digits + 4)
-    total = refine(
-        total_at,
-        lambda value: min(map(relative_accuracy_bits, (value, convert(value)))) >= needed - 16,
-        prec=64 + needed,
-        what=f"{result.method} at order {order}",
-    )
+    def accept(total: arb) -> bool:
+        epsilon = convert(total)
+        return bool(epsilon <= 0) or relative_accuracy_bits(epsilon) >= 4 * result.digits
+
+    total = refine(total_at, accept, prec=first_prec, what=f"{result.method} at order {order}")
 
     def proved(extra: Fraction) -> Fraction:
         """Return what a total that is larger by ``extra`` proves."""
         epsilon = refine(
             lambda prec: convert(total + ball(extra)),
             lambda value: bool(value.is_finite()),
-            prec=128 + needed,
+            prec=2 * first_prec,
             what="ε",
         )
         return upper_end(epsilon)
@@ -226,6 +226,8 @@ def _tangent(draft: Draft, total: int, log_moment: Fraction, order: Fraction, de
         prec=128,
         what="the tangent",
     )
+    if not x < ball(_LARGEST_TANGENT):
+        raise ResourceLimitError("tangent: epsilon is too large for a certificate; try the conversion balle")
     low = upper_end(x)
     text = decimal_between(low * (1 + fine / 2), low * (1 + fine))
     bits = bits_below(fine) + bits_below(lower_end(slope)) + bits_below(log_moment) + bits_below(delta) + 32
