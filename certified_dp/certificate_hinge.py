@@ -26,6 +26,8 @@ _LARGEST_LOSS = Fraction(1, 200)
 #: The checker rounds and drops more than the composition here; both are far below this.
 _MARGIN = Fraction(1, 10**6)
 _SPARE_DIGITS = 2
+#: How much the lattice step may shrink to reach log q.
+_MOST_REFINED = 16
 #: The checker's limits, or less.
 _LARGEST_DIGITS, _LARGEST_WORK, _LARGEST_LAW, _LARGEST_CELLS = 100, 600_000_000, 200_000, 20_000
 
@@ -57,7 +59,7 @@ def hinge_witness(phases: Sequence[Phase], delta: Fraction, epsilon: Fraction) -
 def _anchored(chosen: Plan, phases: Sequence[Phase]) -> Plan:
     """Shrink the lattice step a little, so that log q of the longest phase is a lattice point, rounded down.
 
-    Much of the mass sits just above q. Left alone when the step is longer than |log q|, and when p = 1.
+    Much of the mass sits just above q. Left alone when the step is far longer than |log q|, and when p = 1.
     """
     longest = max((phase for phase in phases), key=lambda phase: (phase.sampling_probability < 1, phase.steps))
     if longest.sampling_probability == 1:
@@ -65,7 +67,7 @@ def _anchored(chosen: Plan, phases: Sequence[Phase]) -> Plan:
     with working_precision(256):
         depth = upper_end(-ball(1 - longest.sampling_probability).log())
     count = math.ceil(depth / chosen.step)
-    if count == 1 and 2 * depth < chosen.step:
+    if _MOST_REFINED * depth < chosen.step:
         return chosen
     step = Fraction(decimal_upper(depth / count, 20))
     return replace(chosen, step=step)
@@ -146,5 +148,6 @@ def _best_hinge(law: LatticeLaw, delta: Fraction, epsilon: Fraction) -> Fraction
 
     while high - low > 2:
         left, right = (2 * low + high) // 3, (low + 2 * high + 2) // 3
-        low, high = (low, right - 1) if bound(left) <= bound(right) else (left + 1, high)
+        at_left = bound(left)  # infinite where λ is far too small
+        low, high = (low, right - 1) if at_left < math.inf and at_left <= bound(right) else (left + 1, high)
     return min(range(low, high + 1), key=bound) * unit
