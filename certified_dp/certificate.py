@@ -204,7 +204,9 @@ def _renyi(draft: Draft, result: Result) -> str:
             number, value = _ONE_STEP[result.method](draft, index, phase, order, share)
         moments.append(number)
         log_moment += value * phase.steps
-    compose = draft.add({"rule": "compose", "moments": moments}, bits_below(room) + bits_below(order - 1) + 24)
+    steps = sum(phase.steps for phase in phases)
+    bits = bits_below(room) + bits_below(order - 1) + steps.bit_length() + 24
+    compose = draft.add({"rule": "compose", "moments": moments}, bits)
     if conversion == "balle":
         draft.add({"rule": "convert_balle", "total": compose})
     else:
