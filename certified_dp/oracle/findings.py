@@ -211,10 +211,13 @@ def check(name: str, *, domain: bool = False, max_cases: int | None = None) -> R
     Args: domain: the inputs outside the domain instead.  max_cases: at most so many.
     """
     chosen = CHECKS[name]
+    full_batch_only = chosen.keep in (_full_batch, _small_full_batch)
     cases = [
         case
         for case in select(chosen.question)
-        if case.must_refuse == domain and (domain or chosen.keep(dict(case.parameters)))
+        if case.must_refuse == domain
+        and (not full_batch_only or _full_batch(dict(case.parameters)))
+        and (domain or chosen.keep(dict(case.parameters)))
     ]
     if max_cases is not None and len(cases) > max_cases:
         cases = [cases[index * len(cases) // max_cases] for index in range(max_cases)]
