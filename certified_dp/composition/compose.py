@@ -7,9 +7,10 @@ convex order, which products of independent non-negative factors preserve.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Protocol
 
 from flint import arb, arb_poly
 
@@ -23,25 +24,41 @@ BYTES_PER_COEFFICIENT = 600
 #: Shorter laws are never coarsened: multiplying them is cheap.
 COARSEN_ABOVE = 1 << 13
 
-Coarsen = Callable[[LatticeLaw], LatticeLaw]
+
+class Coarsen(Protocol):
+    """`coarsen_up` or `coarsen_down`."""
+
+    def __call__(self, law: LatticeLaw, factor: int = 2, reference: Fraction | None = None) -> LatticeLaw:
+        """Return a law of the same side on a coarser lattice."""
 
 
 @dataclass(frozen=True)
 class Repetition:
-    """How often a one-step law is taken, and what coarsening its blocks may cost (guidance, never validity)."""
+    """How often a law is taken, and what coarsening its blocks may cost (guidance, never validity)."""
 
     count: int
-    step: float
+    step: float  # the one-step law's lattice step
     spread: float  # half the quartile distance of the one-step loss under Q: the scale of the bulk
+    unit: int = 1  # how many steps the law stands for
 
-    def may_coarsen(self, steps: int, scale: int, budget: float) -> bool:
-        """Return whether the count/steps blocks of ``steps`` steps may get the lattice step scale·step.
+    def may_coarsen(self, steps: int, coarse: float, budget: float) -> bool:
+        """Return whether blocks of ``steps`` steps may get the lattice step ``coarse``.
 
-        Each gains a variance of about (new step)²/8; the shares of successive coarsenings are geometric. The block must
-        be smooth on the new lattice, or a hull would lose its mean.
+        Each gains a variance of about coarse²/8; the shares of successive coarsenings are geometric. The block must be
+        smooth on the new lattice, or a hull would lose its mean.
         """
-        coarse = scale * self.step
-        return self.count / steps * coarse**2 / 8 <= budget / scale and 2 * coarse <= self.spread * math.sqrt(steps)
+        blocks = self.count * self.unit / steps
+        return blocks * coarse**3 / 8 <= budget * self.step and 2 * coarse <= self.spread * math.sqrt(steps)
+
+    def coarsened(self, block: LatticeLaw, steps: int, coarsen: Coarsen, budget: float) -> LatticeLaw:
+        """Coarsen a long block as often as the budget allows; what it does to the θ-mass is measured."""
+        while len(block) > COARSEN_ABOVE and self.may_coarsen(steps, 2 * float(block.step), budget):
+            coarse = coarsen(block)
+            change = float_estimate((coarse.theta_mass() / block.theta_mass()).log())
+            if abs(change) * self.count * self.unit / steps > budget:
+                break
+            block = coarse
+        return block
 
 
 def product(a: LatticeLaw, b: LatticeLaw) -> LatticeLaw:
@@ -55,68 +72,107 @@ def product(a: LatticeLaw, b: LatticeLaw) -> LatticeLaw:
     return LatticeLaw(a.weights * b.weights, a.offset + b.offset, a.step, a.tilt, dropped)
 
 
-def trim(law: LatticeLaw, share: float) -> LatticeLaw:
+def trim(law: LatticeLaw, share: float, of: arb | None = None) -> LatticeLaw:
     """Drop coefficients at both ends, about ``share`` of the θ-mass in all, and add their sum to `dropped`.
 
-    Any cut is valid: the sum of the dropped balls is accounted for exactly, whatever ``share`` is.
+    Any cut is valid: the sum of the dropped balls is accounted for exactly, whatever ``share`` is and refers to
+    (``of``: a θ-mass, by default the law's own, of which everything may be dropped).
     """
     coefficients = law.weights.coeffs()
-    limit = law.theta_mass() * share / 2
+    limit = (law.theta_mass() if of is None else of) * share / 2
     low, high, lost = 0, len(coefficients), arb(0)
     tail = arb(0)
-    while high > 1 and (tail + coefficients[high - 1]).upper() < limit:
+    while high > 0 and (tail + coefficients[high - 1]).upper() < limit:
         tail += coefficients[high - 1]
         high -= 1
     lost, tail = tail, arb(0)
-    while low < high - 1 and (tail + coefficients[low]).upper() < limit:
+    while low < high and (tail + coefficients[low]).upper() < limit:
         tail += coefficients[low]
         low += 1
     dropped = upper_ball(law.dropped + lost + tail)
     return replace(law, weights=arb_poly(coefficients[low:high]), offset=law.loss(low), dropped=dropped)
 
 
-def coarsen_up(law: LatticeLaw) -> LatticeLaw:
-    """Double the lattice step of an upper law: spread every odd atom to its two neighbours.
+def coarsen_up(law: LatticeLaw, factor: int = 2, reference: Fraction | None = None) -> LatticeLaw:
+    """Bring an upper law to the lattice reference + factor·step·ℤ: spread every atom to its two neighbours there.
 
-    An atom Q at ratio e^ℓ goes to e^{ℓ−h} and e^{ℓ+h} with the same mass and the same mean of the *ratio* (not of the
-    loss): Q·t/(t+1) and Q/(t+1) with t = e^h. That is a mean-preserving spread, so E f rises for every convex f.
-    Moving atoms to the nearer point, or keeping the mean of the loss, would not be a bound.
+    An atom Q at ratio e^ℓ goes to e^{ℓ−a} and e^{ℓ+b}, a + b = H, with the same mass and the same mean of the *ratio*
+    (not of the loss): Q·(e^b−1)/(e^b−e^{−a}) and Q·(1−e^{−a})/(e^b−e^{−a}). That is a mean-preserving spread, so E f
+    rises for every convex f. Moving atoms to the nearer point, or keeping the mean of the loss, would not be a bound.
+
+    Args:
+        law: an upper law.
+        factor: how many lattice steps become one.
+        reference: a point of the new lattice; the law's lowest point by default.
     """
-    coefficients = law.weights.coeffs()
-    t = ball(law.step).exp()
-    tilt_up = ball(law.tilt * law.step).exp()
-    odd = arb_poly(coefficients[1::2])
-    down, up = t / (t + 1) / tilt_up, tilt_up / (t + 1)
-    weights = arb_poly(coefficients[0::2]) + odd * down + (odd * up).left_shift(1)
-    return replace(law, weights=weights, step=2 * law.step)
+    phase, start = _position(law, factor, reference)
+    step, theta = factor * law.step, law.tilt
+    shares = []
+    for k in range(factor):  # an atom k + phase fine steps above the coarse point on its left
+        a, b = (k + phase) * law.step, (factor - k - phase) * law.step
+        left, right = ball(-a).exp(), ball(b).exp()
+        down, up = (right - 1) / (right - left), (1 - left) / (right - left)
+        shares.append((down * ball(-theta * a).exp(), up * ball(theta * b).exp()))
+    coefficients = [arb(0)] * start[1] + law.weights.coeffs()
+    weights = arb_poly([])
+    for k, (down, up) in enumerate(shares):
+        atoms = arb_poly(coefficients[k::factor])
+        weights += atoms * down + (atoms * up).left_shift(1)
+    return replace(law, weights=weights, offset=start[0], step=step)
 
 
-def coarsen_down(law: LatticeLaw) -> LatticeLaw:
-    """Double the lattice step of a lower law: rebuild the hull below its own stop-loss curve.
+def _position(law: LatticeLaw, factor: int, reference: Fraction | None) -> tuple[Fraction, tuple[Fraction, int]]:
+    """Locate a law on the lattice reference + factor·step·ℤ.
+
+    Returns the distance, in fine steps and in [0, 1), from the new lattice to the fine points just above it, the
+    coarse point at or below the lowest atom, and how many fine points there are between the two.
+    """
+    if reference is None:
+        return Fraction(0), (law.offset, 0)
+    step = factor * law.step
+    start = reference + (law.offset - reference) // step * step
+    distance = (law.offset - start) / law.step
+    whole = distance.numerator // distance.denominator
+    return distance - whole, (start, whole)
+
+
+def coarsen_down(law: LatticeLaw, factor: int = 2, reference: Fraction | None = None) -> LatticeLaw:
+    """Bring a lower law to the lattice reference + factor·step·ℤ: rebuild the hull below its own stop-loss curve.
 
     For every event E (also a fractional one), γ ↦ P(E) − γ·Q(E) lies below the stop-loss curve of a measure. In each
-    coarse cell the event “above the middle lattice point, and half of that point” is used: a supporting line there.
+    coarse cell the event “above the cell's middle” is used, each atom being counted as if it were spread over one fine
+    step: then neighbouring lines of a smooth law meet at lattice points. Arguments as in `coarsen_up`.
     """
-    coefficients = law.weights.coeffs()
-    pairs = len(coefficients) // 2
-    if pairs == 0:
-        return replace(law, step=2 * law.step)
-    q_factors = _geometric(-law.tilt * law.offset, -law.tilt * law.step, len(coefficients) + 1)
-    ratios = _geometric(law.offset, law.step, len(coefficients) + 1)
-    masses = [weight * factor for weight, factor in zip([*coefficients, arb(0)], q_factors, strict=True)]
-    q_above = masses[2 * pairs]
-    p_above = q_above * ratios[2 * pairs]
+    phase, (start, skipped) = _position(law, factor, reference)
+    coefficients = [arb(0)] * skipped + law.weights.coeffs()
+    cells = -(-len(coefficients) // factor)
+    coefficients += [arb(0)] * (cells * factor - len(coefficients))
+    lowest = start + phase * law.step
+    q_factors = _geometric(-law.tilt * lowest, -law.tilt * law.step, len(coefficients))
+    ratios = _geometric(lowest, law.step, len(coefficients))
+    q_masses = [weight * q_factor for weight, q_factor in zip(coefficients, q_factors, strict=True)]
+    p_masses = [mass * ratio for mass, ratio in zip(q_masses, ratios, strict=True)]
+    shares = [min(max(k + phase + Fraction(1 - factor, 2), Fraction(0)), Fraction(1)) for k in range(factor)]
+    above = [(k, ball(share)) for k, share in enumerate(shares) if share > 0]
+    total = arb(0), arb(0)
     lines = []
-    for middle in range(2 * pairs - 1, 0, -2):
-        q = masses[middle]
-        p = q * ratios[middle]
-        lines.append((q_above + q / 2, p_above + p / 2))
-        q_above, p_above = q_above + q + masses[middle - 1], p_above + p + masses[middle - 1] * ratios[middle - 1]
-    nodes = ratios[: 2 * pairs + 1 : 2]
-    weights = [arb(0)] * len(nodes)
-    for k, mass in hull_masses(nodes, lines[::-1], (q_above, p_above)):
-        weights[k] = mass / q_factors[2 * k]
-    return replace(law, weights=arb_poly(weights), step=2 * law.step)
+    for left in range((cells - 1) * factor, -1, -factor):
+        lines.append(
+            (
+                total[0] + sum((share * q_masses[left + k] for k, share in above), arb(0)),
+                total[1] + sum((share * p_masses[left + k] for k, share in above), arb(0)),
+            )
+        )
+        total = (
+            total[0] + sum(q_masses[left : left + factor], arb(0)),
+            total[1] + sum(p_masses[left : left + factor], arb(0)),
+        )
+    nodes = _geometric(start, factor * law.step, cells + 1)
+    tilts = _geometric(law.tilt * start, law.tilt * factor * law.step, cells + 1)
+    weights = [arb(0)] * (cells + 1)
+    for k, mass in hull_masses(nodes, lines[::-1], total):
+        weights[k] = mass * tilts[k]
+    return replace(law, weights=arb_poly(weights), offset=start, step=factor * law.step)
 
 
 def _geometric(first: Fraction, step: Fraction, count: int) -> list[arb]:
@@ -142,7 +198,8 @@ def compose(
     Any ``drop`` and ``coarsen_budget`` give a valid law of the same side; they only govern tightness and speed.
 
     Args:
-        parts: laws of one side with the same tilt and step, and how often each is taken.
+        parts: laws of one side with the same tilt, on lattice steps that differ by powers of two, and how often each
+            is taken.
         coarsen: `coarsen_up` for upper laws, `coarsen_down` for lower ones.
         drop: share of the final θ-mass that may be dropped at each doubling.
         coarsen_budget: see `Repetition.may_coarsen`.
@@ -151,7 +208,7 @@ def compose(
     Raises:
         ResourceLimitError: a product would need more than ``memory_limit``; it is checked before each product.
     """
-    total = sum(repetition.count for _, repetition in parts)
+    total = sum(repetition.count * repetition.unit for _, repetition in parts)
     result, done = unit_law(parts[0][0].step, parts[0][0].tilt), 0
 
     def multiplied(a: LatticeLaw, b: LatticeLaw, steps: int) -> LatticeLaw:
@@ -159,7 +216,7 @@ def compose(
         return trim(product(a, b), drop * steps / total)
 
     for law, repetition in parts:
-        block, steps = law, 1
+        block, steps = law, repetition.unit
         remaining = repetition.count
         while True:
             if remaining & 1:
@@ -169,14 +226,7 @@ def compose(
             if not remaining:
                 break
             block, steps = multiplied(block, block, 2 * steps), 2 * steps
-            while len(block) > COARSEN_ABOVE and repetition.may_coarsen(
-                steps, int(2 * block.step / law.step), coarsen_budget
-            ):
-                coarse = coarsen(block)
-                change = float_estimate((coarse.theta_mass() / block.theta_mass()).log())
-                if abs(change) * repetition.count / steps > coarsen_budget:
-                    break
-                block = coarse
+            block = repetition.coarsened(block, steps, coarsen, coarsen_budget)
     return result
 
 

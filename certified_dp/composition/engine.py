@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Generic, TypeVar
 
-from certified_dp.composition.compose import check_memory, coarsen_down, coarsen_up, compose
+from certified_dp.composition.compose import Coarsen, Repetition, check_memory, coarsen_down, coarsen_up, compose
 from certified_dp.composition.grid import Plan, cells, peak_points, repeated
 from certified_dp.composition.law import LatticeLaw
-from certified_dp.composition.one_step import Curve, lower_law, upper_law
+from certified_dp.composition.one_step import Curve, lower_weights, upper_weights
+from certified_dp.composition.two_scale import gather, split
 from certified_dp.enclosure import working_precision
 from certified_dp.errors import ResourceLimitError
 from certified_dp.parameters import Phase, log_estimate
@@ -36,21 +37,23 @@ def lower_composition(phases: Sequence[Phase], curve: Curve, chosen: Plan, memor
 
 
 def _composition(phases: Sequence[Phase], curve: Curve, chosen: Plan, memory_limit: int, *, upper: bool) -> LatticeLaw:
-    grids = [cells(phase, curve, chosen, upper=upper) for phase in phases]
+    grids = [cells(phase, curve, chosen, upper=upper, memory_limit=memory_limit) for phase in phases]
     check_memory(peak_points(phases, grids, chosen), memory_limit)
-    one_step, coarsen = (upper_law, coarsen_up) if upper else (lower_law, coarsen_down)
-    parts = [
-        (one_step(phase, curve, grid, chosen.tilt, prec=chosen.prec, working=chosen.working), repeated(phase, chosen))
-        for phase, grid in zip(phases, grids, strict=True)
-    ]
+    one_step = upper_weights if upper else lower_weights
+    coarsen: Coarsen = coarsen_up if upper else coarsen_down
+    drop, budget = math.exp(chosen.log_drop), chosen.coarsen_budget
+    parts: list[tuple[LatticeLaw, Repetition]] = []
+    for phase, grid in zip(phases, grids, strict=True):
+        weights = one_step(phase, curve, grid, chosen.tilt, prec=chosen.prec, working=chosen.working)
+        repetition = repeated(phase, chosen)
+        with working_precision(chosen.prec):
+            if grid.scale == 1:
+                parts.append((weights.dense(grid, chosen.tilt), repetition))
+            else:
+                both = split(weights, grid, chosen.tilt, coarsen)
+                parts += gather(both, repetition, coarsen=coarsen, drop=drop, coarsen_budget=budget)
     with working_precision(chosen.prec):
-        return compose(
-            parts,
-            coarsen=coarsen,
-            drop=math.exp(chosen.log_drop),
-            coarsen_budget=chosen.coarsen_budget,
-            memory_limit=memory_limit,
-        )
+        return compose(parts, coarsen=coarsen, drop=drop, coarsen_budget=budget, memory_limit=memory_limit)
 
 
 _R = TypeVar("_R")

@@ -6,14 +6,16 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 
-from certified_dp.composition.compose import COARSEN_ABOVE, Repetition
+from certified_dp.composition.compose import COARSEN_ABOVE, Repetition, check_memory
 from certified_dp.composition.one_step import Cells, Curve
+from certified_dp.errors import PrecisionExhaustedError
 from certified_dp.parameters import Phase, log_estimate
 
 #: Cells at loss x are about |x|·step/(first step·_GROWTH) wide beyond one lattice step: few Φ's in the far tail.
 _GROWTH = 256
 _SQRT2 = math.sqrt(2)
 _QUARTILE = 0.6745  # of the standard normal distribution
+_FARTHEST = 2000.0  # standard deviations: e^(−z²/2) is then below anything that matters
 
 
 def log_normal_tail(x: float) -> float:
@@ -39,6 +41,7 @@ def touching_share(slope: float, width: float) -> float:
     k = max(-600.0 / width, min(600.0 / width, slope))
 
     def mean_exponential(t: float) -> float:  # (e^t − 1)/t
+        t = min(t, 700.0)
         return math.expm1(t) / t if abs(t) > 1e-9 else 1 + t / 2
 
     below = math.log(mean_exponential((k + 1) * width) / mean_exponential(k * width))
@@ -62,11 +65,11 @@ class PairEstimate:
 
     def log_density_slope(self, loss: float) -> float:
         """Estimate d/dℓ of the log-density of ℓ = log r under Q; +inf at log q and below."""
-        ratio, q = math.exp(loss), math.exp(self.log_q)
-        if ratio <= q * (1 + 1e-15):
+        if loss - self.log_q <= 1e-15:
             return math.inf
-        x = (math.log(ratio - q) - self.log_p) / self.sensitivity + self.sensitivity / 2
-        return 1 - ratio / (ratio - q) * (1 + x / self.sensitivity)
+        share = -math.expm1(self.log_q - loss)  # 1 − q/r
+        x = (loss + math.log(share) - self.log_p) / self.sensitivity + self.sensitivity / 2
+        return 1 - (1 + x / self.sensitivity) / share
 
     def log_cell_mean(self, h: float) -> float:
         """Estimate log m with m = E[r | log r < log m + touching(h)]: the mean of the lowest cell (1/m for 1/r)."""
@@ -74,7 +77,7 @@ class PairEstimate:
         unit = 1.0  # m = q + p·unit
         for _ in range(40):
             m = q + p * unit
-            reach = h * touching_share(self.log_density_slope(math.log(m) + h / 2), h)
+            reach = min(h, 600.0) * touching_share(self.log_density_slope(math.log(m) + h / 2), h)
             x = math.log(unit + m * math.expm1(reach) / p) / delta + delta / 2
             unit = math.exp(max(-600.0, log_normal_tail(delta - x) - log_normal_tail(-x)))
         return math.log(q + p * unit) if p > 0.1 else math.log1p(p * (unit - 1))
@@ -230,11 +233,16 @@ def _dyadic_below(value: float) -> Fraction:
     return Fraction(math.floor(value / 2.0**exponent)) * Fraction(2) ** exponent
 
 
-def cells(phase: Phase, curve: Curve, chosen: Plan, *, upper: bool) -> Cells:
+def cells(phase: Phase, curve: Curve, chosen: Plan, *, upper: bool, memory_limit: int | None = None) -> Cells:
     """Choose the lattice shift and the cells' ends for one step of a phase.
 
     Much of the mass may sit within one cell just above q (reversed: below 1/q). An upper law wants a lattice point at
-    q, where nothing needs spreading; a lower law at the mean of the cell's mass, which a hull can keep.
+    q, where nothing needs spreading; a lower law at the mean of the cell's mass, which a hull can keep. A lower law's
+    lattice reaches below and above loss 0, so that the line 1 − γ is positive where it begins.
+
+    Raises:
+        ResourceLimitError: the lattice alone needs more than ``memory_limit``.
+        PrecisionExhaustedError: no cut-off was found.
     """
     pair = PairEstimate(phase)
     step, h = chosen.step, float(chosen.step)
@@ -243,8 +251,12 @@ def cells(phase: Phase, curve: Curve, chosen: Plan, *, upper: bool) -> Cells:
     reach = 0.0
     while _log_tau(pair, theta, theta * delta + reach) > negligible:
         reach += 0.125
+        if reach > _FARTHEST:
+            raise PrecisionExhaustedError("no point was found beyond which the tail is negligible")
     highest = pair.log_ratio(theta * delta + reach)
     lowest = pair.log_q if pair.log_q > -math.inf else pair.log_ratio(delta - reach)
+    if not upper:
+        lowest, highest = min(lowest, -2 * h), max(highest, 2 * h)
     anchor = 0.0
     if curve is Curve.FORWARD:
         anchor = pair.log_cell_mean(h) if not upper else max(pair.log_q, -1e6)
@@ -256,8 +268,21 @@ def cells(phase: Phase, curve: Curve, chosen: Plan, *, upper: bool) -> Cells:
     shift = Fraction(anchor) % step
     low = math.floor((lowest - float(shift)) / h + 1e-6)
     high = max(low + 2, math.ceil((highest - float(shift)) / h))
-    ends = tuple(_ends(low, high, chosen.growth))
-    return Cells(ends, shift, step, () if upper else _touching(pair, curve, [shift + i * step for i in ends]))
+    window, scale = _two_scales(low, high, phase.steps, chosen)
+    if scale == 1 and memory_limit is not None:
+        check_memory(high - low, memory_limit)
+    ends = tuple(_ends(low, high, chosen.growth, window, scale))
+    touching = () if upper else _touching(pair, curve, [shift + i * step for i in ends])
+    return Cells(ends, shift, step, touching, window, scale)
+
+
+def _two_scales(low: int, high: int, steps: int, chosen: Plan) -> tuple[int, int]:
+    """Choose how coarse the far tail's lattice is (1: no second lattice) and from where on."""
+    points = high - low
+    if points <= 4 * COARSEN_ABOVE or chosen.coarsen_budget == 0 or not low <= 0 <= high:
+        return 0, 1
+    bits = min(math.ceil(math.log2(points / COARSEN_ABOVE)), math.floor(math.log2(steps / 64) / 2)) if steps > 64 else 0
+    return (max(8 << bits, COARSEN_ABOVE // 2), 1 << bits) if bits > 1 else (0, 1)
 
 
 def _touching(pair: PairEstimate, curve: Curve, losses: Sequence[Fraction]) -> tuple[Fraction, ...]:
@@ -283,28 +308,36 @@ def peak_points(phases: Sequence[Phase], grids: Sequence[Cells], chosen: Plan) -
     spread = 2 * math.sqrt(-2 * chosen.log_drop) * chosen.deviation
     peak = 0.0
     for phase, grid in zip(phases, grids, strict=True):
-        one_step = grid.indices[-1] - grid.indices[0]
-        repetition, steps, scale = repeated(phase, chosen), 1, 1
+        reach = (grid.indices[-1] - grid.indices[0]) * float(grid.step)
+        repetition, steps, step = repeated(phase, chosen), 1, float(grid.step) * grid.scale
         while steps <= phase.steps:
-            points = min(steps * one_step, one_step + spread * math.sqrt(steps / total) / float(grid.step)) / scale
-            while points > COARSEN_ABOVE and repetition.may_coarsen(steps, 2 * scale, chosen.coarsen_budget):
-                scale, points = 2 * scale, points / 2
-            peak = max(peak, 2 * points)
+            width = min(steps * reach, reach + spread * math.sqrt(steps / total))
+            while width / step > COARSEN_ABOVE and repetition.may_coarsen(steps, 2 * step, chosen.coarsen_budget):
+                step *= 2
+            peak = max(peak, 2 * width / step)
             steps *= 2
     return int(peak)
 
 
-def _ends(low: int, high: int, growth: int) -> list[int]:
-    """Return low … high with cells of 1 + |i|//growth lattice steps, and with 0 among them if it is between."""
-    below = [0] if low < 0 else []
-    while below and below[-1] > low:
-        below.append(max(low, below[-1] - 1 - -below[-1] // growth))
-    ends = below[::-1]
-    if not ends:
-        ends = [low]
-    while ends[-1] < high:
-        ends.append(min(high, ends[-1] + 1 + ends[-1] // growth))
-    return ends
+def _ends(low: int, high: int, growth: int, window: int, scale: int) -> list[int]:
+    """Return low … high with cells of 1 + |i|//growth lattice steps, and with 0 among them if it is between.
+
+    Beyond ±window (scale > 1) the ends, low and high included, are multiples of ``scale``, rounded outward.
+    """
+
+    def outward(limit: int, start: int) -> list[int]:
+        ends = [start]
+        while ends[-1] < limit:
+            index = ends[-1] + 1 + ends[-1] // growth
+            if scale > 1 and ends[-1] < window <= index:
+                index = window
+            elif scale > 1 and index > window:
+                index = max(index // scale * scale, ends[-1] + scale)
+            ends.append(index if scale > 1 and index > window else min(limit, index))
+        return ends
+
+    below = [-i for i in outward(-low, 0)][:0:-1] if low < 0 else []
+    return below + outward(high, max(low, 0))
 
 
 def _log_tau(pair: PairEstimate, theta: float, z: float) -> float:

@@ -29,6 +29,7 @@ def curve_below(nodes: Sequence[arb], lines: Sequence[Line], start: Line) -> tup
     Why: y_k is at most both neighbouring lines at node k, so the chord over a cell lies below the cell's line. Let m be
     the first cell whose line is not certainly positive at its right end; y = 0 from the *left* end of cell m on.
     (Putting 0 at the right end only is unsound: the chord over cell m could then pass above the line, and above h*.)
+    [0, nodes[0]] is a cell too, of the line ``start``: when that is not certainly positive at nodes[0], all of y is 0.
 
     Args:
         nodes: exact balls, increasing, > 0.
@@ -37,6 +38,8 @@ def curve_below(nodes: Sequence[arb], lines: Sequence[Line], start: Line) -> tup
     """
     xs, ys = [arb(0)], [_not_below_0(lower_ball(start[1]))]
     before = lower_ball(start[1] - nodes[0] * start[0])
+    if not before > 0:
+        return xs, [arb(0)]
     for j, (q, p) in enumerate(lines):
         xs.append(nodes[j])
         after = lower_ball(p - nodes[j] * q)
@@ -44,7 +47,7 @@ def curve_below(nodes: Sequence[arb], lines: Sequence[Line], start: Line) -> tup
         if not right_end > 0:
             ys.append(arb(0))
             return xs, ys
-        # the cell's line is > 0 at its right end, hence here; so was the line before; 0 is below both
+        # the cell's line falls and is > 0 at its right end, hence here; so was the line before: 0 is below both
         ys.append(_not_below_0(after if after < before else before))
         before = lower_ball(right_end)
     return [*xs, nodes[-1]], [*ys, arb(0)]

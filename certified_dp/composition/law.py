@@ -69,6 +69,12 @@ def _moments_above(law: LatticeLaw, threshold: Fraction) -> tuple[arb, arb, arb]
     return finite(p_mass, "a P-mass"), finite(excess, "a mean excess"), finite(q_mass, "a Q-mass")
 
 
+def total_masses(law: LatticeLaw) -> tuple[arb, arb]:
+    """Enclose the Q-mass and the P-mass that was kept."""
+    p_mass, _, q_mass = _moments_above(law, law.offset - law.step)
+    return q_mass, p_mass
+
+
 def hockey_stick(law: LatticeLaw, epsilon: Fraction) -> arb:
     """Enclose E_Q (R − e^ε)_+ of the kept masses."""
     p_mass, _, q_mass = _moments_above(law, epsilon)

@@ -83,8 +83,7 @@ def lossless_epsilon(
     Raises:
         ResourceLimitError: the grid does not fit into ``memory_limit``.
 
-    >>> from certified_dp.errors import ResourceLimitError
-    from certified_dp.parameters import DPSGD, as_phases
+    >>> from certified_dp.parameters import DPSGD, as_phases
     >>> run = DPSGD(sampling_probability="0.01", noise_multiplier=2, steps=100)
     >>> result = lossless_epsilon(as_phases(run), Fraction(1, 10**6))
     >>> result.lower <= result.upper <= result.lower * Fraction("1.005")

@@ -39,6 +39,8 @@ class Cells:
     shift: Fraction
     step: Fraction
     touching: Sequence[Fraction] = ()  # lower laws: a loss in each cell, where the line touches the curve
+    window: int = 0  # indices beyond ±window are multiples of scale
+    scale: int = 1
 
     def loss(self, index: int) -> Fraction:
         """Return the loss of lattice point ``index``."""
@@ -109,7 +111,32 @@ def total_variation(phases: Sequence[Phase]) -> arb:
     return total
 
 
+@dataclass(frozen=True)
+class Weights:
+    """A one-step law before it is put on a polynomial: tilted masses by lattice index, and the θ-mass left out."""
+
+    masses: dict[int, arb]
+    dropped: arb
+
+    def dense(self, cells: Cells, tilt: Fraction) -> LatticeLaw:
+        """Put all of it on one polynomial."""
+        first, last = cells.indices[0], cells.indices[-1]
+        nothing = arb(0)
+        poly = arb_poly([self.masses.get(index, nothing) for index in range(first, last + 1)])
+        return LatticeLaw(poly, cells.loss(first), cells.step, tilt, self.dropped)
+
+
 def upper_law(phase: Phase, curve: Curve, cells: Cells, tilt: Fraction, *, prec: int, working: int) -> LatticeLaw:
+    """Spread the one-step ratio to the cells' end points: an upper law (forward or symmetric curve)."""
+    return upper_weights(phase, curve, cells, tilt, prec=prec, working=working).dense(cells, tilt)
+
+
+def lower_law(phase: Phase, curve: Curve, cells: Cells, tilt: Fraction, *, prec: int, working: int) -> LatticeLaw:
+    """Put a lattice law below the one-step ratio in the increasing convex order."""
+    return lower_weights(phase, curve, cells, tilt, prec=prec, working=working).dense(cells, tilt)
+
+
+def upper_weights(phase: Phase, curve: Curve, cells: Cells, tilt: Fraction, *, prec: int, working: int) -> Weights:
     """Spread the one-step ratio to the cells' end points: an upper law (forward or symmetric curve).
 
     Why it is an upper bound: within a cell [γ_i, γ_j] the ratio is replaced by the two end points with the same mass
@@ -123,14 +150,14 @@ def upper_law(phase: Phase, curve: Curve, cells: Cells, tilt: Fraction, *, prec:
         if curve is Curve.SYMMETRIC:  # its kink at γ = 1: the ratio is 1 with probability q·(2Φ(Δ/2)−1)
             zero = next(k for k, (index, _) in enumerate(points) if cells.loss(index) == 0)
             points.insert(zero, (points[zero][0], step.reversed_above(step.sensitivity / 2)))
-        weights = _spread(points, cells, ball(tilt))
+        masses = _spread(points, cells, ball(tilt))
         top = ball(cells.loss(cells.indices[-1])).exp()
         lost = step.theta_mass_above(lower_ball(finite(step.threshold(top), "the cut")), ball(tilt))
     with working_precision(prec):
-        return LatticeLaw(_rounded(weights), cells.loss(cells.indices[0]), cells.step, tilt, lost)
+        return Weights(_rounded(masses), lost)
 
 
-def lower_law(phase: Phase, curve: Curve, cells: Cells, tilt: Fraction, *, prec: int, working: int) -> LatticeLaw:
+def lower_weights(phase: Phase, curve: Curve, cells: Cells, tilt: Fraction, *, prec: int, working: int) -> Weights:
     """Put a lattice law below the one-step ratio in the increasing convex order: the hull of one line for each cell.
 
     The line of the event {ratio > e^ℓ}, ℓ = cells.touching, is below the curve and touches it there; any ℓ is valid.
@@ -146,21 +173,19 @@ def lower_law(phase: Phase, curve: Curve, cells: Cells, tilt: Fraction, *, prec:
         step = OneStep(phase)
         lines = [step.above(curve, loss) for loss in cells.touching]
         nodes = [ball(cells.loss(index)).exp() for index in ends]
-        weights = [arb(0)] * (ends[-1] - ends[0] + 1)
-        for k, mass in hull_masses(nodes, lines, (arb(1), arb(1))):
-            weights[ends[k] - ends[0]] = mass * nodes[k] ** ball(tilt)
+        masses = {ends[k]: mass * nodes[k] ** ball(tilt) for k, mass in hull_masses(nodes, lines, (arb(1), arb(1)))}
     with working_precision(prec):
-        return LatticeLaw(_rounded(weights), cells.loss(ends[0]), cells.step, tilt, arb(0))
+        return Weights(_rounded(masses), arb(0))
 
 
-def _rounded(weights: Sequence[arb]) -> arb_poly:
-    return arb_poly([weight * 1 for weight in weights])
+def _rounded(masses: dict[int, arb]) -> dict[int, arb]:
+    return {index: mass * 1 for index, mass in masses.items()}
 
 
-def _spread(points: Sequence[tuple[int, Line]], cells: Cells, theta: arb) -> list[arb]:
+def _spread(points: Sequence[tuple[int, Line]], cells: Cells, theta: arb) -> dict[int, arb]:
     """Return the tilted masses of the mean-preserving spread; equal consecutive indices mean an atom."""
     first, before = points[0][0], (arb(1), arb(1))
-    weights = [arb(0)] * (points[-1][0] - first + 1)
+    masses = {}
     # below the first point: mass and mean of (0, γ] go to 0 and γ, so γ receives mean/γ
     left, left_gamma, left_mass = first, ball(cells.loss(first)).exp(), arb(0)
     for index, tail in points:
@@ -170,10 +195,9 @@ def _spread(points: Sequence[tuple[int, Line]], cells: Cells, theta: arb) -> lis
             left_mass += mean / gamma
         else:
             width = gamma - left_gamma
-            tilted = left_gamma**theta
-            weights[left - first] = (left_mass + (gamma * mass - mean) / width) * tilted
+            masses[left] = (left_mass + (gamma * mass - mean) / width) * left_gamma**theta
             left, left_mass = index, (mean - left_gamma * mass) / width
             left_gamma = gamma
         before = tail
-    weights[left - first] = left_mass * left_gamma**theta
-    return weights
+    masses[left] = left_mass * left_gamma**theta
+    return masses

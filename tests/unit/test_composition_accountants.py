@@ -245,8 +245,8 @@ def test_resources_are_refused_before_any_work(monkeypatch: pytest.MonkeyPatch) 
     def never(*_: object, **__: object) -> None:
         raise AssertionError("work was done")
 
-    monkeypatch.setattr("certified_dp.composition.engine.upper_law", never)
-    monkeypatch.setattr("certified_dp.composition.engine.lower_law", never)
+    monkeypatch.setattr("certified_dp.composition.engine.upper_weights", never)
+    monkeypatch.setattr("certified_dp.composition.engine.lower_weights", never)
     phases, delta = run("0.01", "2", 8000), Fraction(1, 10**6)
     accountants: list[Callable[..., object]] = [kl_hinge_epsilon, floor_epsilon, lossless_epsilon]
     for accountant in accountants:
