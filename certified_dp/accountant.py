@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from certified_dp.best import best_bounds
-from certified_dp.errors import InvalidParameterError
+from certified_dp.errors import CertifiedDPError, InvalidParameterError, PrecisionExhaustedError, ResourceLimitError
 from certified_dp.methods import METHODS, Options, read_options
 from certified_dp.parameters import (
     Number,
@@ -69,14 +71,28 @@ def _answer(quantity: Quantity, phases: tuple[Phase, ...], given: Fraction, meth
         raise InvalidParameterError("method", method, f"one of best, {', '.join(METHODS)}")
     floor: Fraction | None = None
     bounds: dict[str, Bound]
-    if not phases:
-        bounds, floor = {method: Bound(Fraction(0), Fraction(0))}, Fraction(0)
-    elif method == "best":
-        bounds, floor = best_bounds(quantity, phases, given, options)
-    else:
-        bounds = {method: METHODS[method][quantity](phases, given, options)}
+    with _extremes_refused():
+        if not phases:
+            bounds, floor = {method: Bound(Fraction(0), Fraction(0))}, Fraction(0)
+        elif method == "best":
+            bounds, floor = best_bounds(quantity, phases, given, options)
+        else:
+            bounds = {method: METHODS[method][quantity](phases, given, options)}
     winner = min(bounds, key=lambda name: bounds[name].upper)
     return Result(quantity, phases, given, winner, bounds[winner], options.digits, bounds, floor)
+
+
+@contextmanager
+def _extremes_refused() -> Iterator[None]:
+    """Turn what the float searches cannot carry (1e400, say) into this package's own refusal."""
+    try:
+        yield
+    except CertifiedDPError:
+        raise
+    except (ArithmeticError, ValueError) as error:
+        raise PrecisionExhaustedError(f"the parameters are too extreme for this method ({error})") from error
+    except MemoryError as error:
+        raise ResourceLimitError("the request does not fit into the machine's memory") from error
 
 
 def rdp(run: Run, order: Number, *, method: str = "single_pair_renyi", digits: Number = 6) -> Result:
@@ -93,7 +109,8 @@ def rdp(run: Run, order: Number, *, method: str = "single_pair_renyi", digits: N
     if method not in RENYI_METHODS:
         raise InvalidParameterError("method", method, f"one of {', '.join(RENYI_METHODS)}")
     settings, phases, given = read_options(digits=digits), as_phases(run), exact_order(order)
-    bound = renyi_rdp(RENYI_METHODS[method], phases, given, settings.digits)
+    with _extremes_refused():
+        bound = renyi_rdp(RENYI_METHODS[method], phases, given, settings.digits)
     return Result("rdp", phases, given, method, bound, settings.digits, {method: bound})
 
 

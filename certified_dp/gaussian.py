@@ -91,7 +91,7 @@ def gaussian_delta(phases: Sequence[Phase], epsilon: Fraction, digits: int) -> B
         prec=128 + 8 * digits,
         what="the Gaussian mechanism's delta",
     )
-    return Bound(upper_end(value), max(lower_end(value), Fraction(0)))
+    return Bound(min(upper_end(value), Fraction(1)), max(lower_end(value), Fraction(0)))
 
 
 def _total_mu(phases: Sequence[Phase]) -> arb:

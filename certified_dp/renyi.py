@@ -23,7 +23,7 @@ from certified_dp.enclosure import (
     upper_end,
     working_precision,
 )
-from certified_dp.errors import InvalidParameterError
+from certified_dp.errors import InvalidParameterError, PrecisionExhaustedError
 from certified_dp.gaussian import rdp_gaussian_ball
 from certified_dp.orders import best_integer_order, best_real_order, scan_integer_orders
 from certified_dp.parameters import Phase
@@ -190,9 +190,12 @@ def _best_order_bound(
         order = Fraction(order)
         if search.max_order is not None and order > search.max_order:
             return math.inf
-        with working_precision(64):
-            value = convert(_total_estimate(method, phases, order), order)
-            return float_estimate(value.log() if logarithmic else value)
+        try:
+            with working_precision(64):
+                value = convert(_total_estimate(method, phases, order), order)
+                return float_estimate(value.log() if logarithmic else value)
+        except PrecisionExhaustedError:  # an order that cannot be computed is no candidate
+            return math.inf
 
     notes: list[str] = []
     integer = (best_integer_order if method.quasiconvex else scan_integer_orders)(objective, search.max_order)

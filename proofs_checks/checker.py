@@ -162,7 +162,7 @@ class Interval:
 
 Json = dict[str, Any]
 HALF = Fraction(1, 2)
-NUMBER = re.compile(r"-?[0-9]{1,400}(/0*[1-9][0-9]{0,399}|(\.[0-9]{1,400})?(e[+-]?[0-9]{1,3})?)")
+NUMBER = re.compile(r"-?[0-9]{1,400}(/(?!0+$)[0-9]{1,400}|(\.[0-9]{1,400})?(e[+-]?[0-9]{1,3})?)")
 PHASE = {"sampling_probability": Fraction, "noise_multiplier": Fraction, "steps": int}
 CLAIM = {"version": 1, "adjacency": "replace_one", "phases": [PHASE], "delta": Fraction, "epsilon": Fraction}
 CERTIFICATE = {"version": 1, "bits": int, "steps": [tuple]}
@@ -210,9 +210,9 @@ class Law(NamedTuple):
 
     def compose(self, other: "Law", digits: int, drop: int) -> "Law":
         """Compose two blocks, round up to `digits` digits, and drop masses up to `drop` at both ends."""
-        here, there = sum(self.masses), sum(other.masses)
-        size, slot = len(self.masses) + len(other.masses) - 1, (here * there).bit_length() * 31 // 100 + 1
-        require(self.step == other.step and size <= MAX_POINTS and slot * size <= MAX_DIGITS, "the laws do not fit")
+        here, there, size = sum(self.masses), sum(other.masses), len(self.masses) + len(other.masses) - 1
+        slot = ((here + self.lost) * (there + other.lost)).bit_length() * 31 // 100 + 1  # Python reads ≤ 4300 digits
+        require(self.step == other.step and size <= MAX_POINTS and slot <= min(4000, MAX_DIGITS // size), "misfit laws")
         Interval.spend(4 * slot * size)
         exact = decimal.Context(slot * size, None, decimal.MIN_EMIN, decimal.MAX_EMAX, traps=[decimal.Inexact])
         # Polynomials are multiplied exactly, packed into long numbers: `decimal` does that in quasi-linear time.
@@ -234,6 +234,7 @@ class Law(NamedTuple):
         as t·log(t/γ) ≤ γ·(t/γ)^θ/(e·(θ−1)). Upper ends are multiplied along: nothing here is negative.
         """
         bits, one, start = Interval.bits, 1 << Interval.bits, max(0, hinge // self.step + 1 - self.first)
+        Interval.spend(len(self.masses) * (20 + (bits * bits >> 14)))
         y, rise, total = (self.first + start) * self.step - hinge, Interval.of(self.step).hi, 0
         fall, decay = Interval.of(-self.step).exp().hi, Interval.of((1 - theta) * self.step).exp().hi
         e_y, tilted, y_up = Interval.of(-y).exp().hi, Interval.of((1 - theta) * y).exp().hi, Interval.of(y).hi
@@ -288,11 +289,12 @@ class Proof:
 
     def _fact(self, index: int, kind: str) -> Fact:
         require(0 <= index < len(self.facts) and self.facts[index].kind == kind, f"step {index} is no earlier {kind}")
-        return self.facts[index]
+        return self.facts[index]._replace(value=Fraction(Interval.of(self.facts[index].value).hi, 1 << Interval.bits))
 
     def _phase(self, index: int, order: Fraction) -> tuple[Fraction, Fraction, int]:
         require(0 <= index < len(self.phases) and self.phases[index][0] < 1, "no such phase with p < 1")
         require(1 < order <= 2048 and order.denominator == 1, "the order is out of range, or no integer")
+        Interval.spend(10_000 * order.numerator)
         return *self.phases[index][:2], order.numerator
 
     def _claim(self, bound: Interval) -> Fact:
@@ -307,7 +309,6 @@ class Proof:
     def _weights(self, phase: int, order: Fraction) -> list[Interval]:
         """Enclose log a_k, a_k = C(α,k)·q^(α−k)·p^k·e^(k(k−1)Δ²/2), for k = 0..α."""
         p, shift, alpha = self._phase(phase, order)
-        Interval.spend(3000 * alpha)
         log_q, log_p = Interval.log_of(1 - p), Interval.log_of(p)
         logs = [Interval.log_of(comb(alpha, k)) + log_q.times(alpha - k) + log_p.times(k) for k in range(alpha + 1)]
         return [log + Interval.of(k * (k - 1) * shift**2 / 2) for k, log in enumerate(logs)]
@@ -362,7 +363,7 @@ class Proof:
         eta, total = (log_factor - exponent).exp() / (Interval.of(1) - (zero - exponent).exp()), 0
         weights = [a - Interval.of(k * k * square / 8) for k, a in enumerate(weights)]
         for v in (n * step for n in range(first, last + 1)):
-            Interval.spend(200 * len(weights))
+            Interval.spend(1000 + 200 * len(weights))
             x, pull = beta.times(v) - Interval.of(square / 2), beta.times(v / 2)
             outer = x if x.lo > 0 else zero  # log(q + p·e^x) with the larger exponential taken out
             inner = (zero - outer).exp().times(1 - p) + (x - outer).exp().times(p)
@@ -410,7 +411,7 @@ class Proof:
     def interpolate(self, low: int, high: int, order: Fraction) -> Fact:
         """Use that the log-moment is convex in the order, and 0 at order 1 (low = −1)."""
         top = self._fact(high, "moment")
-        base = self._fact(low, "moment") if low >= 0 else Fact("moment", Fraction(0), Fraction(1), top.phase)
+        base = self._fact(low, "moment") if low != -1 else Fact("moment", Fraction(0), Fraction(1), top.phase)
         require(base.phase == top.phase and base.order < order < top.order, "the order is not between the two")
         chord = (top.order - order) * base.value + (order - base.order) * top.value
         return Fact("moment", chord / (top.order - base.order), order, top.phase)
@@ -440,10 +441,9 @@ class Proof:
     def gaussian_curve(self) -> Fact:
         """If every p is 1, δ(ε) = Φ(μ/2 − ε/μ) − e^ε·Φ(−μ/2 − ε/μ) with μ² = ΣTΔ²."""
         require(all(p == 1 for p, _, _ in self.phases), "every sampling probability must be 1")
-        epsilon, square = Interval.of(self.epsilon), sum(steps * shift**2 for _, shift, steps in self.phases)
-        half = Interval.of(square / 4).log().times(HALF).exp()
-        ratio = epsilon / Interval.log_of(square).times(HALF).exp()
-        delta = (half - ratio).normal_cdf() - epsilon.exp() * (Interval.of(0) - half - ratio).normal_cdf()
+        mu = sum((Interval.of(t * shift**2) for _, shift, t in self.phases), Interval.of(0)).log().times(HALF).exp()
+        half, ratio, factor = mu.times(HALF), Interval.of(self.epsilon) / mu, Interval.of(self.epsilon).exp()
+        delta = (half - ratio).normal_cdf() - factor * (Interval.of(0) - half - ratio).normal_cdf()
         require(delta.hi <= Interval.of(self.delta).lo, "epsilon is too small")
         return Fact("claim", self.epsilon)
 
@@ -490,7 +490,7 @@ def main(arguments: list[str] | None = None) -> int:
         check(claim, parse(texts[1], CERTIFICATE))
     except (Rejected, ValueError, ArithmeticError, OSError, RecursionError, MemoryError) as error:
         rejected = isinstance(error, Rejected)
-        print("REJECTED" if rejected else "MALFORMED", str(error) or type(error).__name__, sep=": ")
+        print("REJECTED" if rejected else "MALFORMED", ascii(str(error) or type(error).__name__)[1:-1], sep=": ")
         return 1 if rejected else 2
     print(f"VERIFIED: every run of DP-SGD with these phases is (epsilon, delta)-DP: {json.dumps(claim, default=str)}")
     return 0

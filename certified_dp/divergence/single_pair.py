@@ -16,6 +16,7 @@ from certified_dp.gaussian import normal_cdf
 
 #: Above this order the integral needs fewer terms than the sum.
 _LARGEST_CLOSED_FORM = 1024
+_MOST_NODES = 2_000_000
 
 
 def rdp_single_pair_ball(
@@ -96,4 +97,6 @@ def _trapezoid_nodes(sensitivity: float, order: float, prec: int) -> tuple[Fract
     step = 2 * math.pi * half_width / (bits + half_width**2 / 2)
     reach = math.sqrt(2 * (bits + order * math.log(2)))
     first, last = -math.ceil(reach / step), math.ceil((order * sensitivity + reach) / step)
+    if last - first > _MOST_NODES:
+        raise PrecisionExhaustedError(f"order {order:g} needs {last - first} nodes: try integer orders")
     return Fraction(half_width), Fraction(step), first, last
