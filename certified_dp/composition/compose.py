@@ -50,9 +50,16 @@ class Repetition:
         blocks = self.count * self.unit / steps
         return blocks * coarse**3 / 8 <= budget * self.step and 2 * coarse <= self.spread * math.sqrt(steps)
 
-    def coarsened(self, block: LatticeLaw, steps: int, coarsen: Coarsen, budget: float) -> LatticeLaw:
-        """Coarsen a long block as often as the budget allows; what it does to the θ-mass is measured."""
+    def coarsened(
+        self, block: LatticeLaw, steps: int, coarsen: Coarsen, budget: float, limit: Fraction | None = None
+    ) -> LatticeLaw:
+        """Coarsen a long block as often as the budget allows, to the step ``limit`` at most.
+
+        What it does to the θ-mass is measured.
+        """
         while len(block) > COARSEN_ABOVE and self.may_coarsen(steps, 2 * float(block.step), budget):
+            if block.step == limit:
+                break
             coarse = coarsen(block)
             change = float_estimate((coarse.theta_mass() / block.theta_mass()).log())
             if abs(change) * self.count * self.unit / steps > budget:
@@ -144,6 +151,8 @@ def coarsen_down(law: LatticeLaw, factor: int = 2, reference: Fraction | None = 
     step: then neighbouring lines of a smooth law meet at lattice points. Arguments as in `coarsen_up`.
     """
     phase, (start, skipped) = _position(law, factor, reference)
+    if len(law) < 2 and not phase and not skipped:  # a point of the new lattice, or nothing at all
+        return replace(law, step=factor * law.step)
     coefficients = [arb(0)] * skipped + law.weights.coeffs()
     cells = -(-len(coefficients) // factor)
     coefficients += [arb(0)] * (cells * factor - len(coefficients))

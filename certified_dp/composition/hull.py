@@ -38,7 +38,7 @@ def curve_below(nodes: Sequence[arb], lines: Sequence[Line], start: Line) -> tup
     """
     xs, ys = [arb(0)], [_not_below_0(lower_ball(start[1]))]
     before = lower_ball(start[1] - nodes[0] * start[0])
-    if not before > 0:
+    if before < 0:  # the lattice begins where even ``start`` may be negative: only γ ↦ 0 is left
         return xs, [arb(0)]
     for j, (q, p) in enumerate(lines):
         xs.append(nodes[j])

@@ -35,6 +35,8 @@ class TwoScaleLaw:
     def rare(self, coarsen: Coarsen) -> LatticeLaw:
         """Bring the bulk to the tail's lattice."""
         factor = self.tail.step / self.bulk.step
+        if factor.denominator != 1:
+            raise ValueError("the bulk's lattice is coarser than the tail's")
         return coarsen(self.bulk, factor.numerator, self.tail.offset)
 
 
@@ -87,7 +89,7 @@ def product(a: TwoScaleLaw, b: TwoScaleLaw, share: float, coarsen: Coarsen) -> T
     tail = compose_pair(a.tail, b.tail)
     for other in (compose_pair(a.rare(coarsen), b.tail), compose_pair(a.tail, b.rare(coarsen))):
         tail = add(tail, other)
-    bulk, outside = _window(trim(compose_pair(bulk_a, bulk_b), share, mass), 4 * COARSEN_ABOVE)
+    bulk, outside = _window(trim(compose_pair(bulk_a, bulk_b), share, mass), 8 * COARSEN_ABOVE)
     for part in outside:
         tail = add(tail, TwoScaleLaw(part, tail).rare(coarsen))
     return _aligned(bulk, trim(tail, share, mass), coarsen)
@@ -129,7 +131,7 @@ def gather(
         remaining >>= 1
         steps *= 2
         block = product(block, block, drop * steps / repetition.count, coarsen)
-        block = replace(block, bulk=repetition.coarsened(block.bulk, steps, coarsen, coarsen_budget))
+        block = replace(block, bulk=repetition.coarsened(block.bulk, steps, coarsen, coarsen_budget, block.tail.step))
     parts = [(merge(block, coarsen), replace(repetition, count=remaining, unit=steps))]
     if rest is not None:
         parts.append((merge(rest, coarsen), replace(repetition, count=1, unit=done)))

@@ -116,6 +116,16 @@ def test_clamping_the_right_end_only_would_be_seen(monkeypatch: pytest.MonkeyPat
     assert overshoot() > Fraction(1, 1000)
 
 
+def test_lattice_above_the_mean_carries_no_mass() -> None:
+    """Where the start line is negative at the first node, a chord to 0 there would pass above it."""
+    with working_precision(PREC):
+        nodes, start = [arb(2), arb(3)], (arb(1), arb(1))
+        xs, ys = curve_below(nodes, [(arb(0), arb(0))], start)
+        assert lower_hull(xs, ys) == []
+        xs, ys = curve_below([arb(1), arb(3)], [(arb(0), arb(0))], start)  # all mass on γ = 1: exactly representable
+        assert [k for k, _ in lower_hull(xs, ys)] == [1]
+
+
 @given(st.lists(st.tuples(st.integers(1, 50), st.integers(0, 1000)), min_size=1, max_size=30))
 def test_lower_hull_is_convex_and_below_the_points(moves: list[tuple[int, int]]) -> None:
     """Exactly: the jumps are positive, and the stop-loss curve they make is below every point."""
