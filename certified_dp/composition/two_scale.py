@@ -61,6 +61,8 @@ def split(weights: Weights, cells: Cells, tilt: Fraction, coarsen: Coarsen) -> T
 def _aligned(bulk: LatticeLaw, tail: LatticeLaw, coarsen: Coarsen) -> TwoScaleLaw:
     """Move the tail to a lattice with a point just below the bulk's mean, unless it has one."""
     q_mass, p_mass = total_masses(bulk)
+    if not (q_mass > 0 and p_mass > 0):  # nothing left to align with
+        return TwoScaleLaw(bulk, tail)
     mean = Fraction(float_estimate((p_mass / q_mass).log())) - tail.step / _SLIGHTLY
     if (mean - tail.offset) / tail.step % 1 > Fraction(1, 16):
         tail = coarsen(tail, 1, mean)
