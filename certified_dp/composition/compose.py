@@ -22,7 +22,7 @@ from certified_dp.errors import ResourceLimitError
 #: Rough memory per coefficient while two laws are multiplied: operands, product, lists of Python objects.
 BYTES_PER_COEFFICIENT = 600
 #: Shorter laws are never coarsened: multiplying them is cheap.
-COARSEN_ABOVE = 1 << 13
+COARSEN_ABOVE = 1 << 12
 
 
 class Coarsen(Protocol):

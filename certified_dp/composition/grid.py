@@ -115,7 +115,7 @@ class Plan:
     @property
     def prec(self) -> int:
         """Precision of the composition: masses down to the dropped ones keep some bits after all the products."""
-        return 56 + self.steps.bit_length() + math.ceil(-self.log_drop / math.log(2))
+        return 28 + self.steps.bit_length() + math.ceil(-self.log_drop / math.log(2))
 
     @property
     def working(self) -> int:
@@ -279,7 +279,7 @@ def cells(phase: Phase, curve: Curve, chosen: Plan, *, upper: bool, memory_limit
 def _two_scales(low: int, high: int, steps: int, chosen: Plan) -> tuple[int, int]:
     """Choose how coarse the far tail's lattice is (1: no second lattice) and from where on."""
     points = high - low
-    if points <= 8 * COARSEN_ABOVE or chosen.coarsen_budget == 0 or not low <= 0 <= high:
+    if points <= 16 * COARSEN_ABOVE or chosen.coarsen_budget == 0 or not low <= 0 <= high:
         return 0, 1
     bits = min(math.ceil(math.log2(points / COARSEN_ABOVE)), math.floor(math.log2(steps / 64) / 2)) if steps > 64 else 0
     return (max(8 << bits, COARSEN_ABOVE // 2), 1 << bits) if bits > 1 else (0, 1)

@@ -91,7 +91,7 @@ def product(a: TwoScaleLaw, b: TwoScaleLaw, share: float, coarsen: Coarsen) -> T
     tail = compose_pair(a.tail, b.tail)
     for other in (compose_pair(a.rare(coarsen), b.tail), compose_pair(a.tail, b.rare(coarsen))):
         tail = add(tail, other)
-    bulk, outside = _window(trim(compose_pair(bulk_a, bulk_b), share, mass), 8 * COARSEN_ABOVE)
+    bulk, outside = _window(trim(compose_pair(bulk_a, bulk_b), share, mass), 16 * COARSEN_ABOVE)
     for part in outside:
         tail = add(tail, TwoScaleLaw(part, tail).rare(coarsen))
     return _aligned(bulk, trim(tail, share, mass), coarsen)
