@@ -281,8 +281,9 @@ def _two_scales(low: int, high: int, steps: int, chosen: Plan) -> tuple[int, int
     points = high - low
     if points <= 16 * COARSEN_ABOVE or chosen.coarsen_budget == 0 or not low <= 0 <= high:
         return 0, 1
-    bits = min(math.ceil(math.log2(points / COARSEN_ABOVE)), math.floor(math.log2(steps / 64) / 2)) if steps > 64 else 0
-    return (max(8 << bits, COARSEN_ABOVE // 2), 1 << bits) if bits > 1 else (0, 1)
+    tail_points = 2 * COARSEN_ABOVE * (chosen.growth / _GROWTH) ** 0.25  # finer when the first lattice is
+    bits = min(math.ceil(math.log2(points / tail_points)), math.floor(math.log2(steps / 64) / 2)) if steps > 64 else 0
+    return (max(16 << bits, COARSEN_ABOVE), 1 << bits) if bits > 1 else (0, 1)
 
 
 def _touching(pair: PairEstimate, curve: Curve, losses: Sequence[Fraction]) -> tuple[Fraction, ...]:
